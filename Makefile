@@ -1,0 +1,38 @@
+.DEFAULT_GOAL := help
+.PHONY: help test lint generate bench demo build clean deps
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+tool = go tool -modfile=$(CURDIR)/.ci/tools/$(1)/go.mod $(1)
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: deps ## run every test with the race detector, against the real Envoy too
+	@go run ./test/summary -race -shuffle=on ./...
+
+lint: ## check formatting, modules, proto and code; change nothing
+	go mod tidy -diff
+	$(call tool,golangci-lint) fmt --diff
+	cd proto && $(call tool,buf) lint && $(call tool,buf) format --diff --exit-code
+	@echo 'comparing the generated code'
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd proto && \
+		$(call tool,buf) generate -o "$$tmp" && diff -ru -x '*.proto' rls "$$tmp/rls"
+	$(call tool,golangci-lint) run
+
+generate: ## write the Go code of the .proto files beside them
+	cd proto && $(call tool,buf) generate
+
+bench: ## compare the CPU time of a request with a no-op server's, and measure memory per key
+	@go run ./test/bench
+
+demo: deps ## send requests through the real Envoy with the example rules
+	@go run ./test/demo
+
+build: ## build bin/rls
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/rls ./cmd/rls
+
+clean: ## delete what was built, and the installed Envoy
+	rm -rf bin .venv
+
+deps: ## install what the tests need (packages as root, Envoy under .venv)
+	@.ci/deps
