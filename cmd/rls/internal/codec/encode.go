@@ -2,11 +2,9 @@ package codec
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // small holds a usual answer and the slice that carries it to gRPC in one
@@ -160,49 +158,4 @@ func (f *StringField) append(b []byte) []byte {
 	b = append(appendLength(b, 1, len(key)), key...)
 	b = appendLength(b, 2, bytesSize(len(value)))
 	return append(appendLength(b, 3, len(value)), value...)
-}
-
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// All field numbers are below 16, so each tag is one byte. Zero numbers and
-// empty strings are left out.
-
-func uintSize(v uint64) int {
-	if v == 0 {
-		return 0
-	}
-	return 1 + protowire.SizeVarint(v)
-}
-
-func appendUint(b []byte, num protowire.Number, v uint64) []byte {
-	if v == 0 {
-		return b
-	}
-	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
-}
-
-func textSize(s string) int {
-	if s == "" {
-		return 0
-	}
-	return bytesSize(len(valid(s)))
-}
-
-func appendText(b []byte, num protowire.Number, s string) []byte {
-	if s == "" {
-		return b
-	}
-	s = valid(s)
-	return append(appendLength(b, num, len(s)), s...)
-}
-
-func bytesSize(n int) int { return 1 + protowire.SizeBytes(n) }
-
-func appendLength(b []byte, num protowire.Number, n int) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.BytesType), wire(int64(n)))
-}
-
-// wire is the varint of v: a negative number takes ten bytes.
-func wire(v int64) uint64 {
-	return uint64(v) //nolint:gosec // two's complement is meant
 }

@@ -1,8 +1,7 @@
 package codec
 
-// kept bounds what Reset keeps: descriptors per request and entries per
-// descriptor. It covers any real configuration, and one huge request does not
-// stay in a pool.
+// kept is the greatest capacity that Reset keeps, of descriptors per request and
+// of entries per descriptor: a huge request does not stay in a pool.
 const kept = 64
 
 // Request is envoy.service.ratelimit.v3.RateLimitRequest. Its strings may hold
