@@ -97,16 +97,18 @@ func (r *Rule) decideCounts(c *Counts, now, hits int64) (CountsEdit, Decision) {
 		return CountsEdit{r.buckets, c.index, hits}, r.estimated(c, elapsed, now, 0)
 	}
 	n := max(hits, 1)
-	allowed := n <= r.limit-r.taken(c, elapsed)
-	if hits > 0 && !allowed {
+	taken := r.taken(c, elapsed)
+	allowed := n <= r.limit-taken
+	charged := hits > 0 && (allowed || r.overdraft > 0)
+	switch {
+	case !charged:
 		hits = 0
-		if r.overdraft > 0 {
-			hits = min(n, max(0, r.limit+r.overdraft-r.taken(c, elapsed)))
-		}
+	case !allowed:
+		hits = min(n, max(0, r.limit+r.overdraft-taken))
 	}
 	c.add(hits)
 	var edit CountsEdit
-	if hits > 0 || healed {
+	if charged || healed {
 		edit = CountsEdit{r.buckets, c.index, hits}
 	}
 	var wait time.Duration

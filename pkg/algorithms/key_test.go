@@ -1,0 +1,57 @@
+package algorithms
+
+import "testing"
+
+// A key is one key under one rule, whatever the layout of its state.
+type key struct {
+	rule         *Rule
+	countRefused bool
+	state        State
+	log          *Log
+	counts       *Counts
+}
+
+func newKey(t testing.TB, p Params) *key {
+	t.Helper()
+	return &key{rule: mustNew(t, p), log: new(Log), counts: new(Counts)}
+}
+
+func mustNew(t testing.TB, p Params) *Rule {
+	t.Helper()
+	r, err := New(p)
+	if err != nil {
+		t.Fatalf("New(%+v): %v", p, err)
+	}
+	return r
+}
+
+// decide decides and keeps what it changes.
+func (k *key) decide(now, hits int64) Decision {
+	switch k.rule.Layout() {
+	case InLog:
+		edit, d := k.rule.DecideLog(k.log, now, hits)
+		k.log.Apply(edit)
+		return d
+	case InCounts:
+		edit, d := k.rule.DecideCounts(k.counts, now, hits)
+		k.counts.Apply(edit)
+		return d
+	default:
+		decide := k.rule.Decide
+		if k.countRefused {
+			decide = k.rule.DecideCountRefused
+		}
+		var d Decision
+		k.state, d = decide(k.state, now, hits)
+		return d
+	}
+}
+
+// would is what decide would answer; it changes nothing.
+func (k *key) would(now, hits int64) Decision { return k.clone().decide(now, hits) }
+
+func (k *key) clone() *key {
+	c := *k
+	c.log, c.counts = k.log.Clone(), k.counts.Clone()
+	return &c
+}
