@@ -1,0 +1,103 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Root is the folder of go.mod, found upward from the current folder.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the current folder: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no go.mod above the current folder")
+		}
+		dir = parent
+	}
+}
+
+// Build compiles a package of the module at root, without cgo and race detector,
+// into dir, and returns the program's path.
+func Build(ctx context.Context, root, pkg, dir string) (string, error) {
+	path := filepath.Join(dir, filepath.Base(pkg))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, pkg) //nolint:gosec // our own packages
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+	}
+	return path, nil
+}
+
+// RLS is a running rls.
+type RLS struct {
+	*Process
+
+	GRPC int // port
+	HTTP int // port
+	conn *grpc.ClientConn
+}
+
+// StartRLS starts the program at path with the rule files of the folder rules, and
+// returns when it is SERVING.
+func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args ...string) (*RLS, error) {
+	r := &RLS{}
+	for _, port := range []*int{&r.GRPC, &r.HTTP} {
+		var err error
+		if *port, err = ports.Take(ctx); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := grpc.NewClient(Loopback(r.GRPC), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	r.conn = conn
+	args = append([]string{"serve", "--config", rules, "--grpc-addr", Loopback(r.GRPC), "--http-addr", Loopback(r.HTTP)}, args...)
+	if r.Process, err = Start(ctx, "rls", path, args...); err != nil {
+		return nil, err
+	}
+	if err := r.Await(ctx, r.serving); err != nil {
+		r.Stop() //nolint:errcheck // the first error says more
+		return nil, err
+	}
+	return r, nil
+}
+
+// Health asks for the health of the whole server.
+func (r *RLS) Health(ctx context.Context) (healthpb.HealthCheckResponse_ServingStatus, error) {
+	answer, err := healthpb.NewHealthClient(r.conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	return answer.GetStatus(), err
+}
+
+// Conn is a connection to the gRPC port, closed by Stop.
+func (r *RLS) Conn() *grpc.ClientConn { return r.conn }
+
+// Stop is Process.Stop, and closes the connection.
+func (r *RLS) Stop() error {
+	err := r.Process.Stop()
+	r.conn.Close() //nolint:errcheck // it can only say that it is closed
+	return err
+}
+
+func (r *RLS) serving(ctx context.Context) error {
+	status, err := r.Health(ctx)
+	if err == nil && status != healthpb.HealthCheckResponse_SERVING {
+		return fmt.Errorf("health is %v", status)
+	}
+	return err
+}
