@@ -59,7 +59,7 @@ func (d *Descriptor) decode(r *reader) {
 		switch r.tag {
 		case descriptorEntries:
 			d.Entries = append(d.Entries, Entry{})
-			d.Entries[len(d.Entries)-1].decode(r)
+			decodeEntry(&d.Entries[len(d.Entries)-1], r)
 		case descriptorLimit:
 			d.HasLimit = true
 			d.Limit.decode(r)
@@ -75,7 +75,7 @@ func (d *Descriptor) decode(r *reader) {
 	r.close(outer)
 }
 
-func (e *Entry) decode(r *reader) {
+func decodeEntry(e *Entry, r *reader) {
 	outer := r.open()
 	for r.next() {
 		switch r.tag {

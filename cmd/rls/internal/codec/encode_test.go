@@ -142,7 +142,7 @@ func TestEncode(t *testing.T) {
 		{"long name", status(codec.Status{HasLimit: true, Limit: codec.Limit{Name: strings.Repeat("n", 200)}})},
 		{"largest small answer", body(235)},
 		{"smallest pooled answer", body(236)},
-		{"large answer", body(1 << 20)},
+		{"large answer", body(20_000)},
 		{"not UTF-8", &codec.Response{
 			Code:            codec.OK,
 			Statuses:        []codec.Status{{HasLimit: true, Limit: codec.Limit{Name: "a\xff\xfeb"}}},

@@ -1,5 +1,7 @@
 package codec
 
+import "github.com/eb50146d/rls/pkg/descriptors"
+
 // kept is the greatest capacity that Reset keeps, of descriptors per request and
 // of entries per descriptor: a huge request does not stay in a pool.
 const kept = 64
@@ -25,7 +27,7 @@ type Descriptor struct {
 }
 
 // Entry is one step of a descriptor's path.
-type Entry struct{ Key, Value string }
+type Entry = descriptors.Entry
 
 // Override is a limit to use in place of the configured one.
 type Override struct {

@@ -16,12 +16,10 @@ import (
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
@@ -132,59 +130,6 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// rawCodec sends and receives the bytes of a message as they are.
-type rawCodec struct{}
-
-func (rawCodec) Name() string { return "proto" }
-
-func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	b, ok := v.([]byte)
-	if !ok {
-		return nil, status.Errorf(codes.Internal, "message is %T, want []byte", v)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
-}
-
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	b, ok := v.(*[]byte)
-	if !ok {
-		return status.Errorf(codes.Internal, "message is %T, want *[]byte", v)
-	}
-	*b = data.Materialize()
-	return nil
-}
-
-func TestRawBytes(t *testing.T) {
-	t.Parallel()
-	conn := serve(t)
-	tests := []struct {
-		name string
-		wire string
-		code codes.Code
-		want string // the answer's bytes
-	}{
-		{
-			"not UTF-8", "\x0a\x04edge\x12\x0c\x0a\x0a\x0a\x01k\x12\x05a\xff\xfeb\x00", codes.OK,
-			"\x08\x02\x12\x05\x12\x03\x1a\x01k\x1a\x0f\x0a\x05value\x12\x06a\uFFFDb\x00",
-		},
-		{"garbage", "\x0a\x04ed", codes.InvalidArgument, ""},
-		{"HTTP", "GET / HTTP/1.1\r\n\r\n", codes.InvalidArgument, ""},
-		{"nothing", "", codes.OK, "\x08\x02"},
-		{"handler without a verdict", "\x0a\x04none", codes.Internal, ""},
-	}
-	for _, tt := range tests {
-		var got []byte
-		err := conn.Invoke(t.Context(), rlspb.RateLimitService_ShouldRateLimit_FullMethodName,
-			[]byte(tt.wire), &got, grpc.ForceCodecV2(rawCodec{}))
-		if status.Code(err) != tt.code {
-			t.Errorf("%s: error %v, want %v", tt.name, err, tt.code)
-		}
-		if d := cmp.Diff(tt.want, string(got)); d != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, d)
-		}
-	}
-}
-
 func TestOtherServices(t *testing.T) {
 	t.Parallel()
 	conn := serve(t)
@@ -248,24 +193,4 @@ func TestConcurrentRequests(t *testing.T) {
 		})
 	}
 	clients.Wait()
-}
-
-func TestStandardMessages(t *testing.T) {
-	t.Parallel()
-	if _, err := codec.New().Marshal("text"); err == nil {
-		t.Error("Marshal of a string succeeds")
-	}
-	var s string
-	if err := codec.New().Unmarshal(nil, &s); err == nil {
-		t.Error("Unmarshal into a string succeeds")
-	}
-	want := request("k", "v")
-	out, err := codec.New().Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got rlspb.RateLimitRequest
-	if err := codec.New().Unmarshal(out, &got); err != nil || !proto.Equal(want, &got) {
-		t.Errorf("standard message = %v, %v; want %v", &got, err, want)
-	}
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/pkg/descriptors"
+)
+
+func check(args []string, p *process) error {
+	s, err := read(settings.Command{
+		Name: "check",
+		Usage: "rls check DIR reports every error and warning of the rule files in DIR as file:line:column.\n" +
+			"It prints nothing and exits 0 if there is none; it exits 1 if there is an error.",
+		Flags: []string{"config"},
+	}, args, p)
+	if err != nil {
+		return err
+	}
+	switch len(s.Args) {
+	case 0:
+	case 1:
+		s.Config = s.Args[0]
+	default:
+		return usageError{fmt.Errorf("unexpected argument %q; rls check takes one directory", s.Args[1])}
+	}
+	sources, err := rules.Read(s.Config)
+	if err != nil {
+		return usageError{err}
+	}
+	_, findings := descriptors.Compile(sources)
+	for _, f := range findings {
+		fmt.Fprintln(p.stdout, f)
+	}
+	if findings.Err() != nil {
+		return errReported
+	}
+	return nil
+}

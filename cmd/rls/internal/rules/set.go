@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"sync/atomic"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/descriptors"
+)
+
+// Set is one loaded set of rules, each bound to what the backend and the metrics
+// need of it.
+type Set struct {
+	Tree *descriptors.Tree
+	Hash string // of the files
+
+	bound     []*Bound
+	overrides map[string]*telemetry.Decisions // domain → counters of rules that requests brought along
+}
+
+// Bound is a rule with its backend rule and its counters.
+type Bound struct {
+	*descriptors.Rule
+	Decisions *telemetry.Decisions
+
+	limit atomic.Pointer[backend.Rule]
+}
+
+// Bind makes a set of a tree. Series of rules that requests bring along have no
+// algorithm, since theirs is that of the rule they replace.
+func Bind(tree *descriptors.Tree, hash string, metrics *telemetry.Metrics) *Set {
+	s := &Set{Tree: tree, Hash: hash, bound: make([]*Bound, len(tree.Rules)), overrides: map[string]*telemetry.Decisions{}}
+	for i, r := range tree.Rules {
+		s.bound[i] = bind(r, metrics.Decisions(r.Domain, r.Label(), algorithmOf(r)))
+	}
+	for _, d := range tree.Domains() {
+		s.overrides[d.Name] = metrics.Decisions(d.Name, descriptors.OverridePath, "")
+	}
+	return s
+}
+
+func bind(r *descriptors.Rule, decisions *telemetry.Decisions) *Bound {
+	b := &Bound{Rule: r, Decisions: decisions}
+	if !r.Unlimited {
+		b.limit.Store(&backend.Rule{Limit: r.Limit, Group: r.Group(), OnError: onError(r.OnError)})
+	}
+	return b
+}
+
+// Bound finds a rule of the set's tree.
+func (s *Set) Bound(r *descriptors.Rule) *Bound { return s.bound[r.Index] }
+
+// Override binds a rule that a request brought along.
+func (s *Set) Override(r *descriptors.Rule) *Bound { return bind(r, s.overrides[r.Domain]) }
+
+// Limit is the rule's present form for the backend; nil if it is unlimited.
+func (b *Bound) Limit() *backend.Rule { return b.limit.Load() }
+
+// SetLimit moves an adaptive rule to another limit, clamped to its bounds.
+func (b *Bound) SetLimit(limit int64) {
+	now := *b.limit.Load()
+	now.Limit = now.Limit.WithLimit(limit)
+	b.limit.Store(&now)
+}
+
+// Named finds the rules of a label, in any domain or in one.
+func (s *Set) Named(label, domain string) []*Bound {
+	var found []*Bound
+	for _, b := range s.bound {
+		if b.Label() == label && (domain == "" || b.Domain == domain) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+func onError(p descriptors.OnError) backend.OnError {
+	switch p {
+	case descriptors.OnErrorAllow:
+		return backend.OnErrorAllow
+	case descriptors.OnErrorDeny:
+		return backend.OnErrorDeny
+	case descriptors.OnErrorLocal:
+		return backend.OnErrorLocal
+	default:
+		return backend.OnErrorFail
+	}
+}
+
+// algorithmOf is a rule's algorithm as a metric's label.
+func algorithmOf(r *descriptors.Rule) string {
+	if r.Unlimited {
+		return "unlimited"
+	}
+	switch r.Limit.Kind() {
+	case algorithms.FixedWindow:
+		return "fixed_window"
+	case algorithms.SlidingCounter, algorithms.SlidingLog:
+		return "sliding_window"
+	case algorithms.TokenBucket:
+		return "token_bucket"
+	case algorithms.LeakyMeter, algorithms.LeakyQueue:
+		return "leaky_bucket"
+	case algorithms.GCRA:
+		return "gcra"
+	case algorithms.Adaptive:
+		return "adaptive"
+	default:
+		return "deny"
+	}
+}

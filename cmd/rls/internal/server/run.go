@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/service"
+)
+
+// healthNames are what a health check may ask for: all of rls, Envoy's service,
+// or that by the name that envoyproxy/ratelimit gave it.
+var healthNames = []string{"", service.Name, "ratelimit"}
+
+func registerHealth(to *grpc.Server, h *health.Server) {
+	healthpb.RegisterHealthServer(to, h)
+	setHealth(h, false)
+}
+
+func setHealth(h *health.Server, serving bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	for _, name := range healthNames {
+		h.SetServingStatus(name, status)
+	}
+}
+
+// Signals are the two ways to end: Drain goes on serving for the drain delay
+// first, Stop does not. Either may come while the other is being obeyed; a
+// second Stop or Drain ends at once.
+type Signals struct{ Drain, Stop <-chan struct{} }
+
+// Run serves until a signal and returns when everything has ended.
+func (s *Server) Run(signals Signals) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	var workers sync.WaitGroup
+	failed := make(chan error, 2)
+	workers.Go(func() { s.loader.Watch(ctx, pollRules) })
+	workers.Go(func() { s.watchHealth(ctx) })
+	workers.Go(func() { failed <- s.grpc.Serve(s.grpcAt) })
+	workers.Go(func() {
+		if err := s.http.Serve(s.httpAt); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	})
+	var err error
+	select {
+	case <-signals.Drain:
+		s.drain(signals)
+	case <-signals.Stop:
+	case err = <-failed:
+	}
+	cancel()
+	s.leave()
+	s.stop(signals)
+	workers.Wait()
+	return errors.Join(err, s.store.Close())
+}
+
+// drain goes on serving while whoever asks for health learns that it should stop
+// sending.
+func (s *Server) drain(signals Signals) {
+	s.leave()
+	s.log.Info("draining", zap.Duration("delay", s.settings.DrainDelay))
+	timer := time.NewTimer(s.settings.DrainDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-signals.Drain:
+	case <-signals.Stop:
+	}
+}
+
+// leave makes every health check say that this process should get no more
+// requests; it cannot be taken back.
+func (s *Server) leave() {
+	s.leaving.Store(true)
+	s.health.Shutdown()
+}
+
+// stop lets the requests under way end, for the drain timeout at most.
+func (s *Server) stop(signals Signals) {
+	timer := time.NewTimer(s.settings.DrainTimeout)
+	defer timer.Stop()
+	done := make(chan struct{})
+	go func() {
+		s.grpc.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-signals.Drain:
+	case <-signals.Stop:
+	}
+	s.grpc.Stop()
+	<-done
+	if err := s.http.Close(); err != nil {
+		s.log.Warn("closing the HTTP port", zap.Error(err))
+	}
+	s.log.Info("stopped")
+}
+
+// watchHealth keeps the health service's answer true. After Shutdown the health
+// service ignores it.
+func (s *Server) watchHealth(ctx context.Context) {
+	ticker := time.NewTicker(pollRules)
+	defer ticker.Stop()
+	for {
+		setHealth(s.health, s.ready(ctx))
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Server) ready(ctx context.Context) bool {
+	return !s.leaving.Load() && s.loader.Active() != nil && s.store.Ready(ctx) == nil
+}

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/backend"
+)
+
+// counts are the counters of the request path, looked up once.
+type counts struct {
+	metrics               *telemetry.Metrics
+	ok, over              prometheus.Counter
+	noRule, unknownDomain prometheus.Counter
+}
+
+func newCounts(m *telemetry.Metrics) counts {
+	return counts{
+		metrics: m,
+		ok:      m.Requests(codes.OK.String(), "ok"), over: m.Requests(codes.OK.String(), "over_limit"),
+		noRule: m.Unmatched("no_rule"), unknownDomain: m.Unmatched("unknown_domain"),
+	}
+}
+
+func (c *counts) request(e *Evaluation, err error) {
+	switch {
+	case err != nil:
+		c.metrics.Requests(status.Code(err).String(), "").Inc()
+	case e.Verdict == backend.OverLimit:
+		c.over.Inc()
+	default:
+		c.ok.Inc()
+	}
+}
+
+// decisions counts every descriptor of an evaluation once.
+func (c *counts) decisions(e *Evaluation) {
+	for i := range e.Results {
+		r := &e.Results[i]
+		switch {
+		case !e.Known:
+			c.unknownDomain.Inc()
+		case r.Rule == nil:
+			c.noRule.Inc()
+		case r.Answer == nil:
+			r.Rule.Decisions.OK.Inc()
+		case r.Answer.Err != nil:
+			r.Rule.Decisions.Failed.Inc()
+		case r.Answer.Allowed:
+			r.Rule.Decisions.OK.Inc()
+		case r.Rule.Shadow:
+			r.Rule.Decisions.Shadowed.Inc()
+		default:
+			r.Rule.Decisions.OverLimit.Inc()
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// Package telemetry is what rls tells of itself: metrics and logs. Labels come
+// from rule files, never from a request's values.
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics are all metrics of one process.
+type Metrics struct {
+	Registry *prometheus.Registry
+	// Duration is how long ShouldRateLimit took inside this process, in microseconds.
+	Duration prometheus.Observer
+
+	decisions *prometheus.CounterVec
+	unmatched *prometheus.CounterVec
+	requests  *prometheus.CounterVec
+	reloads   *prometheus.CounterVec
+	loaded    prometheus.Gauge
+	rules     prometheus.Gauge
+}
+
+// Decisions counts what became of the descriptors of one rule. An over-limit
+// descriptor counts in Shadowed where its rule only watches.
+type Decisions struct{ OK, OverLimit, Shadowed, Failed prometheus.Counter }
+
+var ruleLabels = []string{"domain", "rule", "algorithm"}
+
+// New makes the metrics of this process.
+func New(version string) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "rls", Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "rls", Name: name, Help: help})
+	}
+	duration := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "rls", Name: "request_duration_microseconds",
+		Help:    "Time that ShouldRateLimit took inside rls, in microseconds. Envoy gives up after 20000 by default.",
+		Buckets: []float64{10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 20000, 50000},
+	})
+	m := &Metrics{
+		Registry:  prometheus.NewRegistry(),
+		Duration:  duration,
+		decisions: counter("decisions_total", "Descriptors decided, by rule, algorithm and verdict.", append(ruleLabels, "verdict")...),
+		unmatched: counter("unmatched_total", "Descriptors that no rule matched, by reason.", "reason"),
+		requests:  counter("requests_total", "Requests answered, by gRPC code and, where it is OK, overall verdict.", "code", "verdict"),
+		reloads:   counter("config_reloads_total", "Loads of the rule files, by result.", "result"),
+		loaded:    gauge("config_loaded_timestamp_seconds", "When the active rules were loaded, in seconds since the epoch; 0 = never."),
+		rules:     gauge("config_rules", "Rules in the active configuration."),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "rls", Name: "build_info", Help: "Always 1; the label says which version runs."},
+		[]string{"version"})
+	build.WithLabelValues(version).Set(1)
+	m.Registry.MustRegister(duration, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, result := range []string{"ok", "error"} {
+		m.reloads.WithLabelValues(result)
+	}
+	return m
+}
+
+// Decisions are the counters of one rule.
+func (m *Metrics) Decisions(domain, rule, algorithm string) *Decisions {
+	of := func(verdict string) prometheus.Counter {
+		return m.decisions.WithLabelValues(domain, rule, algorithm, verdict)
+	}
+	return &Decisions{OK: of("ok"), OverLimit: of("over_limit"), Shadowed: of("shadowed"), Failed: of("failed")}
+}
+
+// Forget drops the counters of a rule that is no longer there.
+func (m *Metrics) Forget(domain, rule, algorithm string) {
+	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": domain, "rule": rule, "algorithm": algorithm})
+}
+
+// Unmatched is the counter of descriptors without a rule, for unknown_domain or
+// no_rule.
+func (m *Metrics) Unmatched(reason string) prometheus.Counter {
+	return m.unmatched.WithLabelValues(reason)
+}
+
+// Requests is the counter of requests that got a gRPC code and, with OK, a
+// verdict.
+func (m *Metrics) Requests(code, verdict string) prometheus.Counter {
+	return m.requests.WithLabelValues(code, verdict)
+}
+
+// Loaded records a load of rules that succeeded at a time in seconds.
+func (m *Metrics) Loaded(rules int, at float64) {
+	m.reloads.WithLabelValues("ok").Inc()
+	m.rules.Set(float64(rules))
+	m.loaded.Set(at)
+}
+
+// Refused records a load of rules that failed.
+func (m *Metrics) Refused() { m.reloads.WithLabelValues("error").Inc() }
+
+// Gauge registers a gauge that is read when it is scraped.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rls", Name: name, Help: help}, read))
+}
+
+// Counter registers a counter that is read when it is scraped.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "rls", Name: name, Help: help}, read))
+}

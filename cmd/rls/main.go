@@ -1,0 +1,124 @@
+// Command rls is a rate-limit service for Envoy.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/server"
+	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+)
+
+// version is set when a release is built.
+var version = "dev" //nolint:gochecknoglobals // the linker writes it
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // rule files with an error, a bad trace, a server that broke down
+	exitUsage  = 2 // an unknown flag, a directory that cannot be read, an address in use
+)
+
+// process is what a command gets from the world.
+type process struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) (string, bool)
+	now            func() time.Time
+	signals        server.Signals
+}
+
+func main() {
+	now := time.Now //nolint:forbidigo // the one clock, handed to whatever needs it
+	os.Exit(run(os.Args[1:], &process{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, now, signals()}))
+}
+
+// signals turns SIGTERM into a drain and SIGINT, which a person sends, into a
+// stop. They stay caught until the process ends.
+func signals() server.Signals {
+	drain, stop := make(chan struct{}), make(chan struct{})
+	terms, ints := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(terms, syscall.SIGTERM)
+	signal.Notify(ints, syscall.SIGINT)
+	forward := func(from <-chan os.Signal, to chan<- struct{}) {
+		for range from {
+			to <- struct{}{}
+		}
+	}
+	go forward(terms, drain)
+	go forward(ints, stop)
+	return server.Signals{Drain: drain, Stop: stop}
+}
+
+const usage = `rls is a rate-limit service for Envoy.
+
+  rls [serve] [flags]            answer Envoy's rate-limit requests
+  rls check [flags] [DIR]        report every error and warning of rule files
+  rls replay [flags] TRACE.jsonl what the rules answer to recorded traffic
+  rls version                    print the version
+
+rls COMMAND --help lists a command's flags.`
+
+// run runs one command and gives its exit code.
+func run(args []string, p *process) int {
+	name := "serve"
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	}
+	var err error
+	switch name {
+	case "serve":
+		err = serve(args, p)
+	case "check":
+		err = check(args, p)
+	case "replay":
+		err = replayTrace(args, p)
+	case "version":
+		_, err = fmt.Fprintln(p.stdout, "rls", version)
+	case "help":
+		_, err = fmt.Fprintln(p.stdout, usage)
+	default:
+		err = usageError{fmt.Errorf("unknown command %q, must be serve, check, replay or version", name)}
+	}
+	return exitCode(err, p.stderr)
+}
+
+// usageError is an error of how rls was called.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// exitCode prints an error, one line, and says how to exit.
+func exitCode(err error, stderr io.Writer) int {
+	var wrong usageError
+	switch {
+	case err == nil, errors.Is(err, settings.ErrHelp):
+		return exitOK
+	case errors.Is(err, errReported):
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "rls: %s\n", err)
+	if errors.As(err, &wrong) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// errReported is an error that has been printed already.
+var errReported = errors.New("reported")
+
+func read(c settings.Command, args []string, p *process) (*settings.Settings, error) {
+	s, err := settings.Read(c, args, p.env, p.stdout)
+	if err != nil && !errors.Is(err, settings.ErrHelp) {
+		return nil, usageError{err}
+	}
+	return s, err
+}
+
+func background() context.Context { return context.Background() }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/replay"
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/descriptors"
+)
+
+func replayTrace(args []string, p *process) (err error) {
+	s, err := read(settings.Command{
+		Name: "replay",
+		Usage: "rls replay TRACE.jsonl evaluates a trace with its own clock and prints every answer. A line of a trace:\n" +
+			`{"t_ns": 1790000000000000000, "domain": "shop", "descriptors": [{"entries": [{"key": "tenant", "value": "a"}]}]}` +
+			"\nTRACE may be - for standard input.",
+		Flags: []string{"config", "backend", "local-max-keys", "format"},
+	}, args, p)
+	if err != nil {
+		return err
+	}
+	if len(s.Args) != 1 {
+		return usageError{fmt.Errorf("%d arguments after the flags; rls replay takes one, TRACE.jsonl", len(s.Args))}
+	}
+	set, err := load(s.Config, p)
+	if err != nil {
+		return err
+	}
+	trace := p.stdin
+	if s.Args[0] != "-" {
+		file, err := os.Open(s.Args[0])
+		if err != nil {
+			return usageError{fmt.Errorf("reading the trace: %w", err)}
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		trace = file
+	}
+	if err := replay.Trace(background(), set, s.LocalMaxKeys, trace, output(s.Format, p.stdout)); err != nil {
+		return fmt.Errorf("%s: %w", s.Args[0], err)
+	}
+	return nil
+}
+
+func output(format string, w io.Writer) replay.Writer {
+	if format == "table" {
+		return replay.Table(w)
+	}
+	return replay.JSON(w)
+}
+
+// load reads rules that must not have an error.
+func load(path string, p *process) (*rules.Set, error) {
+	sources, err := rules.Read(path)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	tree, findings := descriptors.Compile(sources)
+	if tree == nil {
+		for _, f := range findings {
+			fmt.Fprintln(p.stderr, f)
+		}
+		return nil, errReported
+	}
+	return rules.Bind(tree, "", telemetry.New(version)), nil
+}

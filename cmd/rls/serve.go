@@ -1,0 +1,90 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+
+	"google.golang.org/grpc/grpclog"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/cmd/rls/internal/server"
+	"github.com/eb50146d/rls/cmd/rls/internal/service"
+	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+)
+
+func serve(args []string, p *process) error {
+	s, err := read(settings.Command{
+		Name:  "serve",
+		Usage: "rls serve answers Envoy's rate-limit requests by the rules of a directory.",
+		Flags: []string{
+			"config", "backend", "local-max-keys", "grpc-addr", "http-addr", "drain-delay", "drain-timeout", "log-level", "log-format",
+		},
+	}, args, p)
+	if err != nil {
+		return err
+	}
+	if len(s.Args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q; the rules are given by --config DIR", s.Args[0])}
+	}
+	log, err := telemetry.Logger(p.stderr, s.LogFormat, s.LogLevel)
+	if err != nil {
+		return usageError{err}
+	}
+	grpclog.SetLoggerV2(telemetry.GRPC(log))
+	srv, err := server.New(background(), s, version, log, p.now)
+	if err != nil {
+		return usageError{err}
+	}
+	greet(p, srv)
+	return srv.Run(p.signals)
+}
+
+// greet prints how to ask the server by hand.
+func greet(p *process, srv *server.Server) {
+	fmt.Fprintf(p.stdout, "rls %s answers on %s; try one of its rules:\n", version, srv.GRPCAddr())
+	fmt.Fprintf(p.stdout, "grpcurl -plaintext -d '%s' %s %s/ShouldRateLimit\n", example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
+}
+
+// example is a request that leads to the first rule of a set.
+func example(set *rules.Set) string {
+	const fallback = `{"domain": "DOMAIN", "descriptors": [{"entries": [{"key": "KEY", "value": "VALUE"}]}]}`
+	if set == nil || len(set.Tree.Rules) == 0 {
+		return fallback
+	}
+	rule := set.Tree.Rules[0]
+	type entry struct {
+		Key   string `json:"key"`
+		Value string `json:"value"`
+	}
+	type descriptor struct {
+		Entries []entry `json:"entries"`
+	}
+	var d descriptor
+	for _, e := range rule.Entries {
+		d.Entries = append(d.Entries, entry{e.Key, cmp.Or(e.Value, "a")})
+	}
+	text, err := json.Marshal(struct {
+		Domain      string       `json:"domain"`
+		Descriptors []descriptor `json:"descriptors"`
+	}{rule.Domain, []descriptor{d}})
+	if err != nil {
+		return fallback
+	}
+	return strings.ReplaceAll(string(text), "'", `'\''`)
+}
+
+// dialable is an address to reach a listener from the same machine.
+func dialable(at net.Addr) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return at.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
