@@ -87,11 +87,14 @@ func (p *Process) Terminate() error {
 	return p.cmd.Process.Signal(syscall.SIGTERM)
 }
 
-// Done is closed when the program has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
+// Wait waits for the program's end and tells how it ended: nil is exit status 0.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.err
+}
 
 // Stop terminates the program, by force if it does not obey in 30 s, and tells how
-// it ended: nil is exit status 0.
+// it ended, as Wait does.
 func (p *Process) Stop() error {
 	if err := p.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("terminating %s: %w", p.name, err)

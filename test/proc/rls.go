@@ -53,7 +53,7 @@ type RLS struct {
 }
 
 // StartRLS starts the program at path with the rule files of the folder rules, and
-// returns when it is SERVING.
+// returns when it is SERVING. It ends without a drain delay unless args say another.
 func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args ...string) (*RLS, error) {
 	r := &RLS{}
 	for _, port := range []*int{&r.GRPC, &r.HTTP} {
@@ -67,21 +67,28 @@ func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	r.conn = conn
-	args = append([]string{"serve", "--config", rules, "--grpc-addr", Loopback(r.GRPC), "--http-addr", Loopback(r.HTTP)}, args...)
+	args = append([]string{
+		"serve", "--config", rules, "--grpc-addr", Loopback(r.GRPC), "--http-addr", Loopback(r.HTTP), "--drain-delay", "0s",
+	}, args...)
 	if r.Process, err = Start(ctx, "rls", path, args...); err != nil {
 		return nil, err
 	}
-	if err := r.Await(ctx, r.serving); err != nil {
+	if err := r.Await(ctx, func(ctx context.Context) error {
+		return r.Expect(ctx, healthpb.HealthCheckResponse_SERVING)
+	}); err != nil {
 		r.Stop() //nolint:errcheck // the first error says more
 		return nil, err
 	}
 	return r, nil
 }
 
-// Health asks for the health of the whole server.
-func (r *RLS) Health(ctx context.Context) (healthpb.HealthCheckResponse_ServingStatus, error) {
+// Expect asks for the health of the whole server, and fails when it is another.
+func (r *RLS) Expect(ctx context.Context, want healthpb.HealthCheckResponse_ServingStatus) error {
 	answer, err := healthpb.NewHealthClient(r.conn).Check(ctx, &healthpb.HealthCheckRequest{})
-	return answer.GetStatus(), err
+	if err == nil && answer.GetStatus() != want {
+		return fmt.Errorf("health is %v, want %v", answer.GetStatus(), want)
+	}
+	return err
 }
 
 // Conn is a connection to the gRPC port, closed by Stop.
@@ -91,13 +98,5 @@ func (r *RLS) Conn() *grpc.ClientConn { return r.conn }
 func (r *RLS) Stop() error {
 	err := r.Process.Stop()
 	r.conn.Close() //nolint:errcheck // it can only say that it is closed
-	return err
-}
-
-func (r *RLS) serving(ctx context.Context) error {
-	status, err := r.Health(ctx)
-	if err == nil && status != healthpb.HealthCheckResponse_SERVING {
-		return fmt.Errorf("health is %v", status)
-	}
 	return err
 }
