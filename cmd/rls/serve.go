@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/grpclog"
@@ -14,6 +15,7 @@ import (
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
 func serve(args []string, p *process) error {
@@ -49,13 +51,15 @@ func greet(p *process, srv *server.Server) {
 	fmt.Fprintf(p.stdout, "grpcurl -plaintext -d '%s' %s %s/ShouldRateLimit\n", example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
 }
 
-// example is a request that leads to the first rule of a set.
+// example is a request that leads to the rule of a set which refuses soonest.
 func example(set *rules.Set) string {
 	const fallback = `{"domain": "DOMAIN", "descriptors": [{"entries": [{"key": "KEY", "value": "VALUE"}]}]}`
 	if set == nil || len(set.Tree.Rules) == 0 {
 		return fallback
 	}
-	rule := set.Tree.Rules[0]
+	rule := slices.MinFunc(set.Tree.Rules, func(a, b *descriptors.Rule) int {
+		return cmp.Compare(a.RequestsPerUnit-1, b.RequestsPerUnit-1) // 0, which denies, and unlimited come last
+	})
 	type entry struct {
 		Key   string `json:"key"`
 		Value string `json:"value"`

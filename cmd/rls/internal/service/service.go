@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	_ "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3" // its descriptors, for reflection
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,9 +48,16 @@ type grpcLog struct{ log *zap.Logger }
 const notGRPC = "grpc: Server.Serve failed to create ServerTransport"
 
 func (g grpcLog) info(text string) {
-	if i := strings.Index(text, notGRPC); i >= 0 {
-		g.log.Warn("closed a connection that does not speak gRPC", zap.String("reason", strings.TrimLeft(text[i+len(notGRPC):], ": ")))
+	_, reason, ok := strings.Cut(text, notGRPC)
+	if !ok {
+		return
 	}
+	if _, quoted, ok := strings.Cut(reason, "desc = "); ok {
+		if inner, err := strconv.Unquote(strings.TrimSpace(quoted)); err == nil {
+			reason = inner
+		}
+	}
+	g.log.Warn("closed a connection that does not speak gRPC", zap.String("reason", reason))
 }
 
 func (g grpcLog) Info(args ...any)                  { g.info(fmt.Sprint(args...)) }
