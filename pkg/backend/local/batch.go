@@ -132,14 +132,21 @@ func (b *batch) plan(i int, hits int64) {
 	if it.prev >= 0 {
 		prev := &b.items[it.prev]
 		changed = prev.to.changed
-		it.from = fresh(it.rule().Layout())
-		if prev.rule().Layout() == it.rule().Layout() {
-			it.from = prev.from.clone()
-			it.from.apply(&prev.to)
-		}
+		it.from = prev.leaves(it.rule().Layout())
 	}
 	it.to = it.from.decide(it.rule(), b.now, hits, b.req.Charge == backend.CountRefused)
 	it.to.changed = it.to.changed || changed
+}
+
+// leaves is what an item would leave to the next one, fresh if that is nothing
+// or has another layout.
+func (it *item) leaves(layout algorithms.Layout) value {
+	if it.rule().Layout() != layout || it.to.changed && it.to.ResetAfter == 0 {
+		return fresh(layout)
+	}
+	v := it.from.clone()
+	v.apply(&it.to)
+	return v
 }
 
 // spare plans a refused request anew: only refunds and post-paid charges are

@@ -39,7 +39,7 @@ type Local struct {
 	now      func() int64
 	seeds    [2]maphash.Seed
 	shards   []shard // a power of two of them
-	overflow overflow
+	overflow *overflow
 	arena    arena
 	sweeper  sweeper
 	stop     func()
@@ -78,7 +78,7 @@ func New(o Options) *Local {
 	l := &Local{
 		now:    o.Now,
 		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		shards: newShards(o.MaxKeys),
+		shards: newShards(o.MaxKeys), overflow: new(overflow),
 	}
 	for i := range l.shards {
 		l.shards[i].table.arena = &l.arena

@@ -63,7 +63,7 @@ func (b *batch) room(i int) {
 
 // share makes item i start from the overflow state of its rule.
 func (b *batch) share(i int) {
-	it, o := &b.items[i], &b.store.overflow
+	it, o := &b.items[i], b.store.overflow
 	if !b.overflow {
 		o.mu.Lock()
 		b.overflow = true
