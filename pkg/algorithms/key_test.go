@@ -1,6 +1,9 @@
 package algorithms
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A key is one key under one rule, whatever the layout of its state.
 type key struct {
@@ -54,4 +57,18 @@ func (k *key) clone() *key {
 	c := *k
 	c.log, c.counts = k.log.Clone(), k.counts.Clone()
 	return &c
+}
+
+func (k *key) equal(other *key) bool {
+	return k.state == other.state &&
+		k.counts.index == other.counts.index && slices.Equal(k.counts.held, other.counts.held) &&
+		slices.Equal(k.log.entries(), other.log.entries())
+}
+
+func (l *Log) entries() []int64 {
+	entries := make([]int64, l.size)
+	for i := range entries {
+		entries[i] = l.at(i)
+	}
+	return entries
 }

@@ -34,7 +34,11 @@ func (e *ParamErrors) add(field, format string, args ...any) {
 }
 
 func (e *ParamErrors) within(field string, value, low, high int64) {
-	if value < low || value > high {
+	switch {
+	case value >= low && value <= high:
+	case low == high:
+		e.add(field, "is %d, must be %d", value, low)
+	default:
 		e.add(field, "is %d, must be %d to %d", value, low, high)
 	}
 }
@@ -115,7 +119,9 @@ func (p Params) checkCounts(errs *ParamErrors) {
 	default:
 	}
 	errs.within("limit", p.Limit, low, high)
-	errs.within("burst", p.Burst, 0, MaxCount)
+	if p.Burst != 0 {
+		errs.within("burst", p.Burst, 1, MaxCount)
+	}
 	errs.within("overdraft", p.Overdraft, 0, MaxCount)
 	if p.MaxDelay < 0 {
 		errs.add("max_delay", "is %s, must be at least 0s", p.MaxDelay)
@@ -130,11 +136,11 @@ func (p Params) checkForeign(errs *ParamErrors) {
 		given bool
 		text  string
 	}{
-		{"burst", p.Burst != 0 && (!tat || p.Kind == Adaptive), "is only for token_bucket, leaky_bucket and gcra"},
-		{"overdraft", p.Overdraft != 0 && (p.Kind == SlidingLog || p.Kind == LeakyQueue || p.Kind == Deny), "is not for a log, a queue or a limit of 0"},
-		{"buckets", p.Buckets != 1 && p.Kind != SlidingCounter, "is only for a sliding counter"},
+		{"burst", p.Burst > 0 && (!tat || p.Kind == Adaptive), "is only for token_bucket, leaky_bucket and gcra"},
+		{"overdraft", p.Overdraft > 0 && (p.Kind == SlidingLog || p.Kind == LeakyQueue || p.Kind == Deny), "is not for a log, a queue or a limit of 0"},
+		{"buckets", p.Buckets > 1 && p.Kind != SlidingCounter, "is only for a sliding counter"},
 		{"align", p.FirstHit && p.Kind != FixedWindow, "is only for fixed_window"},
-		{"max_delay", p.MaxDelay != math.MaxInt64 && p.Kind != LeakyQueue, "is only for a leaky bucket as a queue"},
+		{"max_delay", p.MaxDelay > 0 && p.MaxDelay != math.MaxInt64 && p.Kind != LeakyQueue, "is only for a leaky bucket as a queue"},
 		{"min_limit", p.MinLimit != 0 && p.Kind != Adaptive, "is only for adaptive"},
 		{"max_limit", p.MaxLimit != 0 && p.Kind != Adaptive, "is only for adaptive"},
 		{"burst_ratio", (p.BurstNum != 1 || p.BurstDen != 1) && p.Kind != Adaptive, "is only for adaptive"},

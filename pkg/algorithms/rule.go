@@ -160,14 +160,14 @@ func (r *Rule) WithLimit(limit int64) *Rule {
 // key is as if never seen. It is for the layouts Inline and Stateless.
 func (r *Rule) Decide(s State, now, hits int64) (State, Decision) {
 	now = instant(now)
-	switch r.params.Kind.Family() {
-	case TATFamily:
+	switch family := r.params.Kind.Family(); {
+	case family == TATFamily:
 		return r.decideTAT(s, now, hits)
-	case FixedFamily:
+	case family == FixedFamily:
 		return r.decideFixed(s, now, hits)
-	case CounterFamily:
+	case family == CounterFamily && r.buckets == 1:
 		return r.decideCounter(s, now, hits)
-	case DenyFamily:
+	case family == DenyFamily:
 		return State{}, Decision{RetryAfter: Never}
 	default:
 		panic("algorithms: Decide of a rule whose state is not inline")
