@@ -2,7 +2,7 @@
 .PHONY: help test lint generate bench demo build clean deps
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-tool = go tool -modfile=$(CURDIR)/.ci/tools/$(1)/go.mod $(1)
+tool = go tool -modfile='$(CURDIR)/.ci/tools/$(1)/go.mod' $(1)
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
