@@ -146,6 +146,8 @@ func badCases() []badCase {
 		{"half a varint", "\x18\x80", 1, truncated},
 		{"short string", "\x0a\x05edge", 1, truncated},
 		{"string longer than its message", "\x12\x04\x0a\x02\x0a\x01kk", 5, truncated},
+		{"varint longer than its message", "\x12\x02\x20\x81\x01", 3, truncated},
+		{"unknown field longer than its message", "\x12\x02\x78\x81\x01", 3, truncated},
 		{"descriptor longer than the message", "\x12\x09\x0a\x00", 1, truncated},
 		{"length of 64 bits", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 1, truncated},
 		{"varint of eleven bytes", "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 1, "variable length integer overflow"},

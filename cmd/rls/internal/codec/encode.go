@@ -24,6 +24,9 @@ func (r *Response) marshal() (mem.BufferSlice, error) {
 		s.out[0] = mem.SliceBuffer(r.append(s.data[:0]))
 		return s.out[:], nil
 	}
+	if mem.IsBelowBufferPoolingThreshold(size) { // gRPC would not put it back
+		return mem.BufferSlice{mem.SliceBuffer(r.append(make([]byte, 0, size)))}, nil
+	}
 	pool := mem.DefaultBufferPool()
 	buf := pool.Get(size)
 	*buf = r.append((*buf)[:0])

@@ -34,6 +34,9 @@ func encode(tb testing.TB, r *codec.Response) []byte {
 func roundTrip(tb testing.TB, r *codec.Response) {
 	tb.Helper()
 	wire := encode(tb, r)
+	if size := codec.Size(r); size != len(wire) {
+		tb.Errorf("size is %d, %d bytes were written", size, len(wire))
+	}
 	want := messageOf(r)
 	var got rlspb.RateLimitResponse
 	if err := proto.Unmarshal(wire, &got); err != nil {
@@ -107,7 +110,7 @@ func response() *codec.Response {
 		Code: codec.OverLimit,
 		Statuses: []codec.Status{
 			{Code: codec.OK, HasLimit: true, Limit: limit, Remaining: 42, HasReset: true, Reset: 350 * time.Millisecond},
-			{Code: codec.OverLimit, HasLimit: true, Limit: limit, HasReset: true, Reset: time.Minute},
+			{Code: codec.OverLimit, HasLimit: true, Limit: limit, HasReset: true, Reset: 17 * time.Second},
 			{Code: codec.OK},
 		},
 		DynamicMetadata: []codec.StringField{{Key: "rls.delay_ms", Value: "350"}, {Key: "rls.rule", Value: "edge/per-min"}},
@@ -141,7 +144,9 @@ func TestEncode(t *testing.T) {
 		{"empty metadata", &codec.Response{Code: codec.OK, DynamicMetadata: []codec.StringField{{}}}},
 		{"long name", status(codec.Status{HasLimit: true, Limit: codec.Limit{Name: strings.Repeat("n", 200)}})},
 		{"largest small answer", body(235)},
-		{"smallest pooled answer", body(236)},
+		{"smallest larger answer", body(236)},
+		{"largest answer without a pool", body(1019)},
+		{"smallest pooled answer", body(1020)},
 		{"large answer", body(20_000)},
 		{"not UTF-8", &codec.Response{
 			Code:            codec.OK,
