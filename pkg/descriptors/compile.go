@@ -81,6 +81,7 @@ func (c *compiler) level(nodes []*descriptorNode, parent place) level {
 	for _, d := range nodes {
 		at, composite := parent.below(d), d.composite()
 		switch {
+		case d.key != nil && d.key.bad:
 		case d.key.or("") == "":
 			c.reader.errorf(d.at, parent.path, "key is missing or empty, must be a descriptor entry's key")
 		case strings.Contains(composite, "*"):

@@ -88,15 +88,16 @@ func (r *reader) stranger(key *yaml.Node, path, what string, known []string) {
 			r.errorf(key, path, "unknown word %q in %s, did you mean %s?", word, what, n)
 			return
 		}
-		r.errorf(key, path, "unknown word %q in %s%s; it takes %s", word, what, hint(word, slices.Concat(theirWords, ourWords)), oneOf(known))
+		r.errorf(key, path, "unknown word %q in %s, which takes %s", word, what, oneOf(known))
 	}
 }
 
 // read reads a whole file; nil if it holds no mapping.
 func (r *reader) read(data []byte) *fileNode {
+	before := len(*r.findings)
 	root := r.document(data)
 	if root == nil {
-		if len(*r.findings) == 0 {
+		if len(*r.findings) == before {
 			r.errorf(nil, "", "the file is empty, must have a domain")
 		}
 		return nil
@@ -113,6 +114,9 @@ func (r *reader) read(data []byte) *fileNode {
 	}
 	if err != nil {
 		r.errorf(root, "", "%s", err)
+		return nil
+	}
+	if root.Kind != yaml.MappingNode || f.domain != nil && f.domain.bad {
 		return nil
 	}
 	if f.domain.or("") == "" {
@@ -183,7 +187,7 @@ func (r *reader) limit(n *yaml.Node, path string) (*limitNode, error) {
 		return nil, err
 	}
 	l := &limitNode{at: n}
-	return l, r.mapping(n, path, "rate_limit", []field{
+	err = r.mapping(n, path, "rate_limit", []field{
 		r.choice(path, &l.algorithm, "algorithm", algorithmWords...),
 		r.count(path, &l.requests, "requests_per_unit", 0, maxUint32),
 		r.text(path, &l.unit, "unit"),
@@ -201,6 +205,10 @@ func (r *reader) limit(n *yaml.Node, path string) (*limitNode, error) {
 		r.choice(path, &l.align, "align", "epoch", "first"),
 		{"adaptive", func(n *yaml.Node) error { l.adaptive = &adaptiveNode{at: n}; return r.adaptive(n, path, l.adaptive) }},
 	})
+	if n.Kind != yaml.MappingNode {
+		return nil, err
+	}
+	return l, err
 }
 
 func (r *reader) adaptive(n *yaml.Node, path string, a *adaptiveNode) error {

@@ -52,9 +52,9 @@ func (c *compiler) named(r *Rule, l *limitNode) {
 	switch {
 	case other == nil:
 	case other.Adaptive != nil && r.Adaptive != nil:
-		c.reader.errorf(l.at, r.Path, "two adaptive rules are called %s, the other is in line %d", label, other.Line)
+		c.reader.errorf(l.at, r.Path, "two adaptive rules are called %q, the other is in line %d", label, other.Line)
 	default:
-		c.reader.warnf(l.at, r.Path, "the rule in line %d is called %s, too; metrics will not tell them apart", other.Line, label)
+		c.reader.warnf(l.at, r.Path, "the rule in line %d is called %q, too; metrics will not tell them apart", other.Line, label)
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *compiler) unlimited(l *limitNode, path string) {
 func (c *compiler) limit(r *Rule, l *limitNode, def defaults) bool {
 	algorithm := l.algorithm.or(def.algorithm)
 	window, ok := c.window(r, l)
-	if !c.fitting(l, r.Path, algorithm) || !ok {
+	if l.algorithm != nil && l.algorithm.bad || !c.fitting(l, r.Path, algorithm) || !ok {
 		return false
 	}
 	if l.requests == nil {
@@ -133,7 +133,7 @@ func (c *compiler) window(r *Rule, l *limitNode) (time.Duration, bool) {
 			}
 		}
 		r.Unit, r.UnitMultiplier = largestUnit(l.period.is)
-		return l.period.is, true
+		return l.period.is, !l.period.bad
 	}
 	at := l.unit.node()
 	if at == nil {
@@ -141,7 +141,8 @@ func (c *compiler) window(r *Rule, l *limitNode) (time.Duration, bool) {
 	}
 	unit, ok := ParseUnit(l.unit.or(""))
 	if !ok {
-		c.reader.errorf(at, r.Path, "unit is %q, must be %s; or set a period such as 5m", l.unit.or(""), oneOf(unitNames[1:])+hint(l.unit.or("x"), unitNames[1:]))
+		word := l.unit.or("")
+		c.reader.errorf(at, r.Path, "unit is %q, must be %s%s, or set a period such as 5m", word, oneOf(unitNames[1:]), hint(word, unitNames[1:]))
 		return 0, false
 	}
 	times := time.Duration(l.multiplier.or(1))
@@ -241,7 +242,12 @@ func (c *compiler) refused(err error, l *limitNode, path string) {
 	if !errors.As(err, &faults) {
 		return
 	}
+	reported := map[string]bool{}
 	for _, f := range faults {
+		if reported[f.Field] {
+			continue
+		}
+		reported[f.Field] = true
 		word, at := l.written(f.Field)
 		if at == nil {
 			at = l.at

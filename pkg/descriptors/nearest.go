@@ -25,10 +25,10 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// hint is «, did you mean X?» or "".
+// hint is « (did you mean X?)» or "".
 func hint(word string, known []string) string {
 	if n := nearest(word, known); n != "" {
-		return ", did you mean " + n + "?"
+		return " (did you mean " + n + "?)"
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func (r *reader) mapping(n *yaml.Node, path, what string, fields []field) error 
 		return err
 	}
 	if n.Kind != yaml.MappingNode {
-		r.errorf(n, path, "%s must be a mapping of %s, this is %s", what, oneOf(words(fields)), kindOf(n))
+		r.errorf(n, path, "%s must be a mapping, this is %s", what, kindOf(n))
 		return nil
 	}
 	r.depth++

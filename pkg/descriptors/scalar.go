@@ -6,17 +6,21 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
-// value is a scalar as it was written, and where. A nil *value was not written.
+// value is a scalar as it was written, and where. A nil *value was not written; a
+// bad one was, but is no use and has been reported.
 type value[T any] struct {
-	is T
-	at *yaml.Node
+	is  T
+	at  *yaml.Node
+	bad bool
 }
 
-// or is the value or, where it was not written, another.
+// or is the value or, where it is of no use, another.
 func (v *value[T]) or(other T) T {
-	if v == nil {
+	if v == nil || v.bad {
 		return other
 	}
 	return v.is
@@ -37,6 +41,7 @@ func scalar[T any](r *reader, path string, to **value[T], word string, parse fun
 		if err != nil {
 			return err
 		}
+		*to = &value[T]{at: n, bad: true}
 		if n.Kind != yaml.ScalarNode {
 			r.errorf(n, path, "%s is %s, must be a single value", word, kindOf(n))
 			return nil
@@ -46,7 +51,7 @@ func scalar[T any](r *reader, path string, to **value[T], word string, parse fun
 			r.errorf(n, path, "%s is %s, must be %s", word, kindOf(n), wanted)
 			return nil
 		}
-		*to = &value[T]{v, n}
+		*to = &value[T]{is: v, at: n}
 		return nil
 	}}
 }
@@ -115,6 +120,8 @@ func (r *reader) duration(path string, to **value[time.Duration], word string) f
 			return 0, "a duration like 30s, 5m, 12h, 7d or 2w"
 		case d <= 0:
 			return 0, "longer than nothing"
+		case d > algorithms.MaxWindow:
+			return 0, "at most 366d"
 		case d%time.Millisecond != 0:
 			return 0, "whole milliseconds"
 		}

@@ -90,8 +90,5 @@ func parsePeriod(text string) (time.Duration, error) {
 	if err != nil || m[3][0] == '-' || m[3][0] == '+' {
 		return 0, fmt.Errorf("%q is no duration, want one like 30s, 5m, 12h, 7d or 2w", text)
 	}
-	if period > algorithms.MaxFill || rest > algorithms.MaxFill {
-		return 0, fmt.Errorf("%q is too long", text)
-	}
-	return period + rest, nil
+	return min(period, algorithms.MaxFill) + min(rest, algorithms.MaxFill), nil
 }
