@@ -67,6 +67,7 @@ func (c *Counts) total() int64 {
 // DecideCounts is Decide for a SlidingCounter of more than one bucket. It leaves
 // c unchanged; c.Apply carries out the edit.
 func (r *Rule) DecideCounts(c *Counts, now, hits int64) (CountsEdit, Decision) {
+	r.mustKeep(InCounts)
 	var scratch [MaxBuckets + 1]int64
 	work := Counts{index: c.index, held: scratch[:r.buckets+1]}
 	copy(work.held, c.held)

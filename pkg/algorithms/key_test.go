@@ -14,16 +14,16 @@ type key struct {
 	counts       *Counts
 }
 
-func newKey(t testing.TB, p Params) *key {
-	t.Helper()
-	return &key{rule: mustNew(t, p), log: new(Log), counts: new(Counts)}
+func newKey(tb testing.TB, p Params) *key {
+	tb.Helper()
+	return &key{rule: mustNew(tb, p), log: new(Log), counts: new(Counts)}
 }
 
-func mustNew(t testing.TB, p Params) *Rule {
-	t.Helper()
+func mustNew(tb testing.TB, p Params) *Rule {
+	tb.Helper()
 	r, err := New(p)
 	if err != nil {
-		t.Fatalf("New(%+v): %v", p, err)
+		tb.Fatalf("New(%+v): %v", p, err)
 	}
 	return r
 }
@@ -40,12 +40,12 @@ func (k *key) decide(now, hits int64) Decision {
 		k.counts.Apply(edit)
 		return d
 	default:
-		decide := k.rule.Decide
-		if k.countRefused {
-			decide = k.rule.DecideCountRefused
-		}
 		var d Decision
-		k.state, d = decide(k.state, now, hits)
+		if k.countRefused {
+			k.state, d = k.rule.DecideCountRefused(k.state, now, hits)
+		} else {
+			k.state, d = k.rule.Decide(k.state, now, hits)
+		}
 		return d
 	}
 }

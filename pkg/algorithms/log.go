@@ -6,6 +6,7 @@ import "time"
 // out the edit. Entries of an instant that has not come, since the clock stepped
 // back, count as entries of now.
 func (r *Rule) DecideLog(l *Log, now, hits int64) (LogEdit, Decision) {
+	r.mustKeep(InLog)
 	now = instant(now)
 	edit := LogEdit{now: now, limit: int(r.limit), clamp: l.size - l.until(now)}
 	expired := l.until(now - r.window)

@@ -157,20 +157,27 @@ func (r *Rule) WithLimit(limit int64) *Rule {
 // Decide answers hits at the instant now for the key whose state is s, and
 // gives the state to keep: healed if s lies further in the future than a
 // decision at now could have left it, charged if the hits were, and zero if the
-// key is as if never seen. It is for the layouts Inline and Stateless.
+// key is as if never seen. It is for the layouts Inline and Stateless. An instant
+// before 1970 or after 2162 counts as the nearer end.
 func (r *Rule) Decide(s State, now, hits int64) (State, Decision) {
 	now = instant(now)
-	switch family := r.params.Kind.Family(); {
-	case family == TATFamily:
+	switch r.params.Kind.Family() {
+	case TATFamily:
 		return r.decideTAT(s, now, hits)
-	case family == FixedFamily:
+	case FixedFamily:
 		return r.decideFixed(s, now, hits)
-	case family == CounterFamily && r.buckets == 1:
-		return r.decideCounter(s, now, hits)
-	case family == DenyFamily:
+	case DenyFamily:
 		return State{}, Decision{RetryAfter: Never}
 	default:
-		panic("algorithms: Decide of a rule whose state is not inline")
+		r.mustKeep(Inline)
+		return r.decideCounter(s, now, hits)
+	}
+}
+
+// mustKeep panics if the rule's states are not kept in layout.
+func (r *Rule) mustKeep(layout Layout) {
+	if r.Layout() != layout {
+		panic("algorithms: deciding by the method of another layout")
 	}
 }
 

@@ -101,6 +101,8 @@ func TestWrongMethodPanics(t *testing.T) {
 	}{
 		{"Decide of a log", func() { log.Decide(State{}, 0, 1) }},
 		{"Decide of buckets", func() { buckets.Decide(State{}, 0, 1) }},
+		{"DecideLog of buckets", func() { buckets.DecideLog(new(Log), 0, 1) }},
+		{"DecideCounts of a log", func() { log.DecideCounts(new(Counts), 0, 1) }},
 		{"DecideCountRefused of a log", func() { log.DecideCountRefused(State{}, 0, 1) }},
 	}
 	for _, test := range tests {

@@ -67,14 +67,12 @@ func (r *Rule) decideTAT(s State, now, hits int64) (State, Decision) {
 	return s, d
 }
 
-// debt reads s at now. A fraction over another rule's limit is rounded up to a
-// whole microsecond, since that is what every store can hold. A debt above the
-// fill time is healed: the clock has stepped back.
+// debt reads s at now; the zero State is an arrival at the epoch. A fraction over
+// another rule's limit is rounded up to a whole microsecond, since that is what
+// every store can hold. A debt above the fill time is healed: the clock has
+// stepped back.
 func (r *Rule) debt(s State, now int64) (debt span, healed bool) {
 	tat, frac, limit := s[0], s[1], s[2]
-	if limit == 0 {
-		return span{}, false
-	}
 	if limit != r.limit {
 		tat, frac = ceilMicrosecond(tat, frac), 0
 	}
@@ -145,7 +143,7 @@ func (r *Rule) standing(debt span, wait time.Duration) Decision {
 	}
 	if ceilDiff(r.full, debt) > 0 && int64(d.ResetAfter) <= r.maxDelay {
 		free := r.minus(r.full, debt)
-		d.Remaining = mulAddDiv(free.ns, r.limit, free.frac, r.window)
+		d.Remaining, _ = mulAddDiv(free.ns, r.limit, free.frac, r.window)
 	}
 	return d
 }

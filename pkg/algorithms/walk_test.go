@@ -75,6 +75,8 @@ func (w *walk) rule(like *Rule, kinds ...Kind) *Rule {
 			p.Burst = pick(w, 0, w.count(MaxCount))
 		case Adaptive:
 			p.MinLimit, p.MaxLimit = w.count(p.Limit), p.Limit
+			p.BurstNum, p.BurstDen = w.count(30), w.count(30)
+		default:
 		}
 		if r, err := New(p); err == nil {
 			return r
@@ -113,6 +115,9 @@ func (w *walk) against(t *testing.T, countRefused bool, kinds ...Kind) (steps in
 		w.last = k.decide(now, hits)
 		if w.last != want {
 			t.Fatalf("step %d, %d hits at %d of %+v (-want +got):\n%s", steps, hits, now, k.rule.params, cmp.Diff(want, w.last))
+		}
+		if k.rule.Kind().Family() == TATFamily && k.state != (State{}) && k.state[1] >= k.state[2] {
+			t.Fatalf("step %d, %d hits at %d of %+v: %v holds a fraction of 1 or more", steps, hits, now, k.rule.params, k.state)
 		}
 	}
 	return steps
