@@ -112,10 +112,14 @@ func (s *Service) shouldRateLimit(ctx context.Context, q *codec.Request, e *Eval
 	if log := s.Log.Check(zap.DebugLevel, "decided"); log != nil {
 		log.Write(zap.String("domain", q.Domain), zap.Any("descriptors", q.Descriptors), zap.Uint8("verdict", uint8(e.Verdict)))
 	}
-	if e.Verdict == backend.Failed {
+	switch e.Verdict {
+	case backend.OK, backend.OverLimit:
+		return e.Answer(), nil
+	case backend.Failed:
 		return nil, status.Error(codes.Unavailable, "the store did not decide in time")
+	default:
+		return nil, status.Error(codes.Internal, "the store gave no verdict")
 	}
-	return e.Answer(), nil
 }
 
 // toStatus is the one place where an error becomes a gRPC code.
