@@ -33,15 +33,13 @@ func TestExact(t *testing.T) {
 // TestMemory pins what a key costs, in the whole process.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	rls := startRLS(t, filepath.Join(programs.root, "test/bench/rules"), "--local-max-keys", "2000000")
+	rls := startRLS(t, filepath.Join(programs.root, "test/bench/rules"))
 	const keys, most = 1_000_000, 160 // bytes
-	load(t, rls, "-domain", "bench", "-key", "visitor", "-requests", "20000")
-	before := rss(t, rls)
-	got := load(t, rls, "-domain", "bench", "-key", "visitor", "-values", strconv.Itoa(keys), "-requests", strconv.Itoa(keys))
-	if got.Failed > 0 {
-		t.Errorf("%d requests failed, first: %s", got.Failed, got.FirstFault)
+	grown, err := proc.Growth(t.Context(), programs.load, rls, keys)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if each := (rss(t, rls) - before) / keys; each > most {
+	if each := grown / keys; each > most {
 		t.Errorf("a key costs %d bytes, want at most %d", each, most)
 	}
 }
@@ -53,13 +51,4 @@ func load(t *testing.T, rls *proc.RLS, args ...string) proc.LoadResult {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func rss(t *testing.T, rls *proc.RLS) int64 {
-	t.Helper()
-	n, err := proc.RSS(rls.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
