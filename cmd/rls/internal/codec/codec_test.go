@@ -12,6 +12,9 @@ import (
 
 func TestStandardMessages(t *testing.T) {
 	t.Parallel()
+	if name := codec.New().Name(); name != "proto" {
+		t.Errorf("name is %q, which no client asks for", name)
+	}
 	if _, err := codec.New().Marshal("text"); err == nil {
 		t.Error("Marshal of a string succeeds")
 	}
