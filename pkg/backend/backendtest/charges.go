@@ -139,7 +139,7 @@ func testChangedLimit(t *testing.T, open Open) {
 
 func testCountRefused(t *testing.T, open Open) {
 	s := newSubject(t, open)
-	r := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow}, numbers{limit: 5, window: time.Hour})
+	r := newRule(t, fixedWindow(), numbers{limit: 5, window: time.Hour})
 	tests := []struct {
 		hits    int64
 		verdict backend.Verdict

@@ -36,7 +36,7 @@ func (m *Model) Decide(_ context.Context, req *backend.Request, answers []backen
 	if req.Charge == backend.Independent || req.Charge == backend.CountRefused {
 		for i := range req.Asks {
 			ask := &req.Asks[i]
-			answers[i] = m.decide(m.states, ask, ask.Hits, req.Charge == backend.CountRefused)
+			answers[i] = decide(m.states, m.now(), ask, ask.Hits, req.Charge == backend.CountRefused)
 		}
 		return naiveVerdict(req, answers)
 	}
@@ -56,19 +56,23 @@ func (m *Model) Decide(_ context.Context, req *backend.Request, answers []backen
 		}
 	}
 	if req.Charge != backend.Look {
-		m.states = after
+		for i := range req.Asks {
+			key := string(req.Asks[i].Key)
+			put(m.states, key, after[key])
+		}
 	}
 	return verdict
 }
 
 // together decides the sums of equal asks, each cut to what is charged of it, and
-// returns the states that this would leave.
+// returns what this would leave of the states of their keys.
 func (m *Model) together(
 	req *backend.Request, answers []backend.Answer, charged func(*backend.Ask, int64) int64,
 ) map[string]state {
-	states := make(map[string]state, len(m.states))
-	for key, s := range m.states {
-		states[key] = s
+	states := map[string]state{}
+	for i := range req.Asks {
+		key := string(req.Asks[i].Key)
+		put(states, key, m.states[key])
 	}
 	for i := range req.Asks {
 		first := i
@@ -84,7 +88,7 @@ func (m *Model) together(
 			answers[i] = answers[first]
 			continue
 		}
-		answers[i] = m.decide(states, &req.Asks[i], charged(&req.Asks[i], sum.Int64()), false)
+		answers[i] = decide(states, m.now(), &req.Asks[i], charged(&req.Asks[i], sum.Int64()), false)
 	}
 	return states
 }
@@ -102,9 +106,17 @@ func saturate(n *big.Int) *big.Int {
 	}
 }
 
+func put(states map[string]state, key string, s state) {
+	if s == (state{}) {
+		delete(states, key)
+		return
+	}
+	states[key] = s
+}
+
 // decide decides and charges one ask on states.
-func (m *Model) decide(states map[string]state, ask *backend.Ask, hits int64, countRefused bool) backend.Answer {
-	rule, now, key := ask.Rule.Limit, m.now(), string(ask.Key)
+func decide(states map[string]state, now int64, ask *backend.Ask, hits int64, countRefused bool) backend.Answer {
+	rule, key := ask.Rule.Limit, string(ask.Key)
 	old := states[key]
 	next := old
 	var d algorithms.Decision

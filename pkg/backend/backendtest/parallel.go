@@ -31,8 +31,8 @@ func testContention(t *testing.T, open Open) {
 func testOppositeOrders(t *testing.T, open Open) {
 	const goroutines, limit, keys = 16, 1000, 5
 	s := newSubject(t, open)
-	r := newRule(t, shapes[0].params, numbers{limit: limit, window: year})
-	small := newRule(t, shapes[0].params, numbers{limit: limit / 2, window: year})
+	r := newRule(t, fixedWindow(), numbers{limit: limit, window: year})
+	small := newRule(t, fixedWindow(), numbers{limit: limit / 2, window: year})
 	inParallel(goroutines, func(g int) {
 		for n := range requestsEach / 10 {
 			a, b := (g+n)%keys, (g+n+1+n%(keys-1))%keys

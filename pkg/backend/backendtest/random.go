@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/eb50146d/rls/pkg/backend"
 )
@@ -23,6 +24,7 @@ func testRandom(t *testing.T, open Open) {
 type Walk struct {
 	Steps    int
 	Seed     uint64
+	Keys     int                                            // of each algorithm; 0 = 4, so that most are met again
 	StepBack bool                                           // whether the clock steps back at times
 	Check    func(req *backend.Request, a []backend.Answer) // called after each step, if not nil
 }
@@ -37,14 +39,14 @@ type walker struct {
 // Run walks. The backend must be empty and go by the clock.
 func (w Walk) Run(t *testing.T, store backend.Backend, clock *Clock) {
 	t.Helper()
-	random := newWalker(t, w.Seed)
+	random := newWalker(t, w)
 	model := NewModel(clock.Now)
 	for step := range w.Steps {
 		clock.Advance(random.elapsed(w.StepBack))
 		req := random.request()
 		want, got := make([]backend.Answer, len(req.Asks)), make([]backend.Answer, len(req.Asks))
 		wantVerdict, gotVerdict := model.Decide(t.Context(), req, want), store.Decide(t.Context(), req, got)
-		diff := cmp.Diff(inMicroseconds(want), inMicroseconds(got))
+		diff := gocmp.Diff(inMicroseconds(want), inMicroseconds(got))
 		if wantVerdict != gotVerdict || diff != "" {
 			t.Fatalf("step %d of seed %d: %s\nverdict is %d, want %d (-want +got):\n%s",
 				step, w.Seed, describe(req), gotVerdict, wantVerdict, diff)
@@ -55,10 +57,10 @@ func (w Walk) Run(t *testing.T, store backend.Backend, clock *Clock) {
 	}
 }
 
-func newWalker(t *testing.T, seed uint64) *walker {
+func newWalker(t *testing.T, o Walk) *walker {
 	t.Helper()
-	w := &walker{Rand: rand.New(rand.NewPCG(seed, seed)), keys: 4}
-	for _, shape := range shapes {
+	w := &walker{Rand: rand.New(rand.NewPCG(o.Seed, o.Seed)), keys: cmp.Or(o.Keys, 4)}
+	for _, shape := range shapes() {
 		all := []numbers{{3, 0, time.Second}, {7, 0, time.Second}, {7, 0, time.Second}, {1 << 16, 0, time.Second}}
 		if shape.name != "log" && shape.name != "leaky queue" {
 			all = append(all, numbers{5, 4, time.Second}, numbers{3, 1, time.Second})

@@ -13,7 +13,7 @@ import (
 // unless the request is refused.
 func testModes(t *testing.T, open Open) {
 	s := newSubject(t, open)
-	fit := newRule(t, shapes[0].params, numbers{limit: 5, window: time.Hour})
+	fit := newRule(t, fixedWindow(), numbers{limit: 5, window: time.Hour})
 	full := deny(t)
 	var all []backend.Ask
 	for mode := range backend.Shadow | backend.Quota + 1 {
@@ -129,7 +129,7 @@ func testLookCharge(t *testing.T, open Open) {
 
 func testManyAsks(t *testing.T, open Open) {
 	s := newSubject(t, open)
-	r := newRule(t, shapes[0].params, numbers{limit: 2000, window: time.Hour})
+	r := newRule(t, fixedWindow(), numbers{limit: 2000, window: time.Hour})
 	var asks []backend.Ask
 	for i := range 1000 {
 		asks = append(asks, ask(fmt.Sprint(i%250), r, 1), ask("", r, 1))

@@ -119,22 +119,28 @@ func (s *subject) equal(what string, want, got any) {
 	}
 }
 
-// shapes are the algorithms in the variants that have a form of state of their own.
-var shapes = []struct { //nolint:gochecknoglobals // a table
+// shape is an algorithm in a variant that has a form of state of its own.
+type shape struct {
 	name   string
 	params algorithms.Params
-}{
-	{"fixed", algorithms.Params{Kind: algorithms.FixedWindow}},
-	{"fixed first hit", algorithms.Params{Kind: algorithms.FixedWindow, FirstHit: true}},
-	{"counter", algorithms.Params{Kind: algorithms.SlidingCounter}},
-	{"counter of 4 buckets", algorithms.Params{Kind: algorithms.SlidingCounter, Buckets: 4}},
-	{"log", algorithms.Params{Kind: algorithms.SlidingLog}},
-	{"token bucket", algorithms.Params{Kind: algorithms.TokenBucket}},
-	{"leaky meter", algorithms.Params{Kind: algorithms.LeakyMeter}},
-	{"leaky queue", algorithms.Params{Kind: algorithms.LeakyQueue}},
-	{"gcra", algorithms.Params{Kind: algorithms.GCRA}},
-	{"adaptive", algorithms.Params{Kind: algorithms.Adaptive}},
 }
+
+func shapes() []shape {
+	return []shape{
+		{"fixed", algorithms.Params{Kind: algorithms.FixedWindow}},
+		{"fixed first hit", algorithms.Params{Kind: algorithms.FixedWindow, FirstHit: true}},
+		{"counter", algorithms.Params{Kind: algorithms.SlidingCounter}},
+		{"counter of 4 buckets", algorithms.Params{Kind: algorithms.SlidingCounter, Buckets: 4}},
+		{"log", algorithms.Params{Kind: algorithms.SlidingLog}},
+		{"token bucket", algorithms.Params{Kind: algorithms.TokenBucket}},
+		{"leaky meter", algorithms.Params{Kind: algorithms.LeakyMeter}},
+		{"leaky queue", algorithms.Params{Kind: algorithms.LeakyQueue}},
+		{"gcra", algorithms.Params{Kind: algorithms.GCRA}},
+		{"adaptive", algorithms.Params{Kind: algorithms.Adaptive}},
+	}
+}
+
+func fixedWindow() algorithms.Params { return algorithms.Params{Kind: algorithms.FixedWindow} }
 
 // numbers are the parts of a rule that leave a key's state its meaning.
 type numbers struct {
@@ -156,7 +162,7 @@ func newRule(t *testing.T, p algorithms.Params, n numbers) *backend.Rule {
 
 // eachShape runs a test for every shape.
 func eachShape(t *testing.T, open Open, run func(s *subject, make func(numbers) *backend.Rule)) {
-	for _, shape := range shapes {
+	for _, shape := range shapes() {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
 			run(newSubject(t, open), func(n numbers) *backend.Rule { return newRule(t, shape.params, n) })

@@ -70,4 +70,5 @@ func (a *arena) close() {
 		unmapChunk(chunk)
 	}
 	a.chunks, a.free, a.fresh, a.closed = nil, nil, nil, true
+	a.inUse.Store(0)
 }

@@ -6,34 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 )
-
-func newRule(tb testing.TB, p algorithms.Params) *backend.Rule {
-	tb.Helper()
-	limit, err := algorithms.New(p)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &backend.Rule{Limit: limit, Group: 1, OnError: backend.OnErrorFail}
-}
-
-func gcra(tb testing.TB, limit int64, window time.Duration) *backend.Rule {
-	tb.Helper()
-	return newRule(tb, algorithms.Params{Kind: algorithms.GCRA, Limit: limit, Window: window})
-}
-
-func newStore(tb testing.TB, o Options) *Local {
-	tb.Helper()
-	l := New(o)
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return l
-}
 
 func manyKeys(n int) [][]byte {
 	keys := make([][]byte, n)
