@@ -32,9 +32,9 @@ func main() {
 	keys := flag.Int("keys", 1_000_000, "keys whose memory is measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, *rounds, *each, *keys); err != nil {
-		stop()
+	err := run(ctx, os.Stdout, *rounds, *each, *keys)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -101,7 +101,7 @@ func (b *bench) compare(ctx context.Context, out io.Writer, rounds int, each tim
 }
 
 func (b *bench) startRLS(ctx context.Context) (*proc.RLS, error) {
-	return proc.StartRLS(ctx, b.rls, &b.ports, filepath.Join(b.root, "test/bench/rules"))
+	return proc.StartRLS(ctx, b.rls, &b.ports, filepath.Join(b.root, "test", "bench", "rules"))
 }
 
 func (b *bench) startFloor(ctx context.Context) (port int, floor *proc.Process, err error) {
@@ -111,7 +111,7 @@ func (b *bench) startFloor(ctx context.Context) (port int, floor *proc.Process, 
 	if floor, err = proc.Start(ctx, "floor", b.floor, "-grpc-addr", proc.Loopback(port)); err != nil {
 		return 0, nil, err
 	}
-	return port, floor, floor.Await(ctx, func(ctx context.Context) error {
+	err = floor.Await(ctx, func(ctx context.Context) error {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", proc.Loopback(port))
 		if err != nil {
@@ -119,6 +119,7 @@ func (b *bench) startFloor(ctx context.Context) (port int, floor *proc.Process, 
 		}
 		return conn.Close()
 	})
+	return port, floor, err
 }
 
 // cost loads a server and returns its CPU time of a request in microseconds.

@@ -25,9 +25,9 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		stop()
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -49,7 +49,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 
 	var ports proc.Ports
-	rls, err := proc.StartRLS(ctx, program, &ports, filepath.Join(root, "config/examples"))
+	rls, err := proc.StartRLS(ctx, program, &ports, filepath.Join(root, "config", "examples"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func startEnvoy(ctx context.Context, root string, ports *proc.Ports, rls *proc.R
 	if err != nil {
 		return nil, err
 	}
-	config, err := os.ReadFile(filepath.Join(root, "envoy/http-ratelimit.yaml")) //nolint:gosec // in our tree
+	config, err := os.ReadFile(filepath.Join(root, "envoy", "http-ratelimit.yaml")) //nolint:gosec // in our tree
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,11 @@ func TestIstio(t *testing.T) {
 
 	want, got := at(t, manager, "http_filters", 0), patch(0)
 	const cluster, authority = "outbound|8081||rls.rls.svc.cluster.local", "rls.rls.svc.cluster.local"
-	at(t, want, "typed_config", "rate_limit_service", "grpc_service").(map[string]any)["envoy_grpc"] = map[string]any{
-		"cluster_name": cluster, "authority": authority,
+	service, ok := at(t, want, "typed_config", "rate_limit_service", "grpc_service").(map[string]any)
+	if !ok {
+		t.Fatal("http-ratelimit.yaml has no grpc_service")
 	}
+	service["envoy_grpc"] = map[string]any{"cluster_name": cluster, "authority": authority}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("filter (-Envoy +Istio):\n%s", diff)
 	}

@@ -33,7 +33,7 @@ func TestExact(t *testing.T) {
 // TestMemory pins what a key costs, in the whole process.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	rls := startRLS(t, filepath.Join(programs.root, "test/bench/rules"))
+	rls := startRLS(t, filepath.Join(programs.root, "test", "bench", "rules"))
 	const keys, most = 1_000_000, 160 // bytes
 	grown, err := proc.Growth(t.Context(), programs.load, rls, keys)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 
 // FindEnvoy returns the path of the real Envoy, which make deps has installed.
 func FindEnvoy(root string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(root, ".venv/lib/python*/site-packages/envoy/_bin/envoy"))
+	found, err := filepath.Glob(filepath.Join(root, ".venv", "lib", "python*", "site-packages", "envoy", "_bin", "envoy"))
 	if err != nil || len(found) != 1 {
 		return "", fmt.Errorf("found %d Envoys under %s/.venv, want one: run make deps", len(found), root)
 	}

@@ -33,7 +33,7 @@ func (p *Ports) Take(ctx context.Context) (int, error) {
 	}
 	for range lastPort - firstPort {
 		port := firstPort + rand.IntN(lastPort-firstPort+1) //nolint:gosec // no secret
-		if !p.used[port] && Free(ctx, port) {
+		if !p.used[port] && free(ctx, port) {
 			p.used[port] = true
 			return port, nil
 		}
@@ -41,8 +41,8 @@ func (p *Ports) Take(ctx context.Context) (int, error) {
 	return 0, errors.New("no loopback port is free")
 }
 
-// Free tells whether nobody listens on a loopback port.
-func Free(ctx context.Context, port int) bool {
+// free tells whether nobody listens on a loopback port.
+func free(ctx context.Context, port int) bool {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", Loopback(port))
 	return err == nil && l.Close() == nil

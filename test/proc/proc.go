@@ -16,8 +16,9 @@ import (
 const (
 	// StartsEnv names the file to which each start of a counted kind appends a line.
 	StartsEnv = "RLS_TEST_STARTS"
-	// KindEnvoy and KindRedis are the counted kinds.
+	// KindEnvoy is a counted kind.
 	KindEnvoy = "envoy"
+	// KindRedis is the other.
 	KindRedis = "redis"
 
 	readyTimeout = time.Minute            // generous: the machine may be busy

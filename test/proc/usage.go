@@ -22,15 +22,15 @@ func CPU(pid int) (time.Duration, error) {
 	// The second field is the program's name in parentheses, and may hold anything.
 	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	const user, kernel = 14 - 3, 15 - 3
-	var ticks time.Duration
+	var ticks int64
 	for _, i := range []int{user, kernel} {
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("reading CPU time: %w", err)
 		}
-		ticks += time.Duration(n)
+		ticks += n
 	}
-	return ticks * tick, nil
+	return time.Duration(ticks) * tick, nil
 }
 
 // RSS is the memory, in bytes, that a process has resident.
