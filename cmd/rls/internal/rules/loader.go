@@ -108,14 +108,9 @@ func (l *Loader) forget(old, set *Set) {
 	if old == nil {
 		return
 	}
-	type series struct{ domain, rule, algorithm string }
-	have := make(map[series]bool, len(set.bound))
-	for _, b := range set.bound {
-		have[series{b.Domain, b.Label(), algorithmOf(b.Rule)}] = true
-	}
-	for _, b := range old.bound {
-		if s := (series{b.Domain, b.Label(), algorithmOf(b.Rule)}); !have[s] {
-			l.metrics.Forget(s.domain, s.rule, s.algorithm)
+	for s := range old.series {
+		if !set.series[s] {
+			l.metrics.Forget(s)
 		}
 	}
 }

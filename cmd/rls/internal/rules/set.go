@@ -17,6 +17,7 @@ type Set struct {
 
 	bound     []*Bound
 	overrides map[string]*telemetry.Decisions // domain → counters of rules that requests brought along
+	series    map[telemetry.Series]bool
 }
 
 // Bound is a rule with its backend rule and its counters.
@@ -30,12 +31,19 @@ type Bound struct {
 // Bind makes a set of a tree. Series of rules that requests bring along have no
 // algorithm, since theirs is that of the rule they replace.
 func Bind(tree *descriptors.Tree, hash string, metrics *telemetry.Metrics) *Set {
-	s := &Set{Tree: tree, Hash: hash, bound: make([]*Bound, len(tree.Rules)), overrides: map[string]*telemetry.Decisions{}}
+	s := &Set{
+		Tree: tree, Hash: hash,
+		bound: make([]*Bound, len(tree.Rules)), overrides: map[string]*telemetry.Decisions{}, series: map[telemetry.Series]bool{},
+	}
+	count := func(of telemetry.Series) *telemetry.Decisions {
+		s.series[of] = true
+		return metrics.Decisions(of)
+	}
 	for i, r := range tree.Rules {
-		s.bound[i] = bind(r, metrics.Decisions(r.Domain, r.Label(), algorithmOf(r)))
+		s.bound[i] = bind(r, count(telemetry.Series{Domain: r.Domain, Rule: r.Label(), Algorithm: algorithmOf(r)}))
 	}
 	for _, d := range tree.Domains() {
-		s.overrides[d.Name] = metrics.Decisions(d.Name, descriptors.OverridePath, "")
+		s.overrides[d.Name] = count(telemetry.Series{Domain: d.Name, Rule: descriptors.OverridePath})
 	}
 	return s
 }

@@ -25,8 +25,6 @@ type Metrics struct {
 // descriptor counts in Shadowed where its rule only watches.
 type Decisions struct{ OK, OverLimit, Shadowed, Failed prometheus.Counter }
 
-var ruleLabels = []string{"domain", "rule", "algorithm"}
-
 // New makes the metrics of this process.
 func New(version string) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -43,7 +41,7 @@ func New(version string) *Metrics {
 	m := &Metrics{
 		Registry:  prometheus.NewRegistry(),
 		Duration:  duration,
-		decisions: counter("decisions_total", "Descriptors decided, by rule, algorithm and verdict.", append(ruleLabels, "verdict")...),
+		decisions: counter("decisions_total", "Descriptors decided, by rule, algorithm and verdict.", "domain", "rule", "algorithm", "verdict"),
 		unmatched: counter("unmatched_total", "Descriptors that no rule matched, by reason.", "reason"),
 		requests:  counter("requests_total", "Requests answered, by gRPC code and, where it is OK, overall verdict.", "code", "verdict"),
 		reloads:   counter("config_reloads_total", "Loads of the rule files, by result.", "result"),
@@ -61,17 +59,20 @@ func New(version string) *Metrics {
 	return m
 }
 
+// Series names the counters of one rule.
+type Series struct{ Domain, Rule, Algorithm string }
+
 // Decisions are the counters of one rule.
-func (m *Metrics) Decisions(domain, rule, algorithm string) *Decisions {
+func (m *Metrics) Decisions(s Series) *Decisions {
 	of := func(verdict string) prometheus.Counter {
-		return m.decisions.WithLabelValues(domain, rule, algorithm, verdict)
+		return m.decisions.WithLabelValues(s.Domain, s.Rule, s.Algorithm, verdict)
 	}
 	return &Decisions{OK: of("ok"), OverLimit: of("over_limit"), Shadowed: of("shadowed"), Failed: of("failed")}
 }
 
 // Forget drops the counters of a rule that is no longer there.
-func (m *Metrics) Forget(domain, rule, algorithm string) {
-	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": domain, "rule": rule, "algorithm": algorithm})
+func (m *Metrics) Forget(s Series) {
+	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": s.Domain, "rule": s.Rule, "algorithm": s.Algorithm})
 }
 
 // Unmatched is the counter of descriptors without a rule, for unknown_domain or

@@ -1,0 +1,274 @@
+package rules
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+)
+
+const (
+	one   = "domain: shop\ndescriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]\n"
+	two   = "domain: shop\ndescriptors: [{key: k, rate_limit: {requests_per_unit: 2, unit: minute}}]\n"
+	wrong = "domain: shop\ndescriptors: [{key: k, rate_limit: {requests_per_unit: 2, unit: minutes}}]\n"
+)
+
+// place is a directory of rule files and a loader of it.
+type place struct {
+	t       *testing.T
+	dir     string
+	loader  *Loader
+	metrics *telemetry.Metrics
+	logs    *observer.ObservedLogs
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	core, logs := observer.New(zap.InfoLevel)
+	p := &place{t: t, dir: t.TempDir(), metrics: telemetry.New("test"), logs: logs}
+	p.loader = NewLoader(p.dir, p.metrics, zap.New(core), func() time.Time { return time.Unix(1000, 0) })
+	return p
+}
+
+func (p *place) write(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// limit is the limit in force; 0 if there is none.
+func (p *place) limit() int64 {
+	set := p.loader.Active()
+	if set == nil || len(set.bound) == 0 {
+		return 0
+	}
+	return set.bound[0].Limit().Limit.Limit()
+}
+
+func (p *place) want(limit int64, ok, refused int) {
+	p.t.Helper()
+	if got := p.limit(); got != limit {
+		p.t.Errorf("limit %d in force, want %d", got, limit)
+	}
+	got := strings.Join([]string{
+		"# HELP rls_config_reloads_total Loads of the rule files, by result.", "# TYPE rls_config_reloads_total counter",
+		"rls_config_reloads_total{result=\"error\"} " + string(rune('0'+refused)), "rls_config_reloads_total{result=\"ok\"} " + string(rune('0'+ok)), "",
+	}, "\n")
+	if err := testutil.GatherAndCompare(p.metrics.Registry, strings.NewReader(got), "rls_config_reloads_total"); err != nil {
+		p.t.Error(err)
+	}
+	if lines := p.logs.FilterMessageSnippet("rules ").Len(); lines != ok+refused {
+		p.t.Errorf("%d log lines, want one a load, %d", lines, ok+refused)
+	}
+}
+
+// TestReload: a change is in force when two polls have seen it, an error keeps
+// what is in force, and each load is logged and counted once.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(1, 1, 0)
+	polls := func(n int) {
+		for range n {
+			p.loader.poll()
+		}
+	}
+	polls(3)
+	p.want(1, 1, 0)
+
+	p.write("rules.yaml", two)
+	polls(1)
+	p.want(1, 1, 0)
+	polls(3)
+	p.want(2, 2, 0)
+
+	p.write("rules.yaml", wrong)
+	polls(5)
+	p.want(2, 2, 1)
+	if text := fmt.Sprint(p.logs.FilterMessage("rules refused").All()[0].ContextMap()["errors"]); !strings.Contains(text, "rules.yaml:2:65: shop.k: unit is") {
+		t.Errorf("logged %s, want the error with its place", text)
+	}
+
+	p.write("rules.yaml", one)
+	polls(1)
+	p.write("rules.yaml", two) // while it was being looked at
+	polls(1)
+	p.want(2, 2, 1)
+	polls(1)
+	p.want(2, 3, 1)
+
+	if err := os.Remove(filepath.Join(p.dir, "rules.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	polls(3)
+	p.want(2, 3, 2)
+	p.write("rules.yaml", one)
+	polls(2)
+	p.want(1, 4, 2)
+}
+
+// TestBrokenAtFirst: nothing is in force until the files are mended.
+func TestBrokenAtFirst(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", wrong)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(0, 0, 1)
+	p.write("rules.yaml", one)
+	p.loader.poll()
+	p.loader.poll()
+	p.want(1, 1, 1)
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		go p.loader.Watch(t.Context(), time.Second)
+		p.write("rules.yaml", two)
+		time.Sleep(2500 * time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		p.want(2, 2, 0)
+	})
+}
+
+// TestConfigMap: Kubernetes shows each file as a link through ..data to a
+// directory with a time in its name, and swaps that link.
+func TestConfigMap(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("..2026_01/rules.yaml", one)
+	link := func(to, name string) {
+		t.Helper()
+		temporary := filepath.Join(p.dir, "..tmp")
+		if err := os.Symlink(to, temporary); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(temporary, filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("..2026_01", "..data")
+	link("..data/rules.yaml", "rules.yaml")
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(1, 1, 0)
+	p.write("..2026_02/rules.yaml", two)
+	link("..2026_02", "..data")
+	p.loader.poll()
+	p.loader.poll()
+	p.want(2, 2, 0)
+}
+
+// TestRead: what counts as a rule file.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, name := range []string{
+		"b.yaml", "a.yml", "sub/c.yaml", "sub/.d.yaml", ".e.yaml", ".git/f.yaml", "g.yaml~", ".h.yaml.swp", "README.md", "i.json", "..j/k.yaml",
+	} {
+		p.write(name, name)
+	}
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(p.dir, linked); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{p.dir, linked, p.dir + "/"} {
+		sources, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range sources {
+			got = append(got, string(s.Data))
+		}
+		if diff := cmp.Diff([]string{"a.yml", "b.yaml", "sub/c.yaml"}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	sources, err := Read(filepath.Join(p.dir, "b.yaml"))
+	if err != nil || len(sources) != 1 {
+		t.Errorf("%v, %v, want the one file", sources, err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	t.Parallel()
+	empty, broken := t.TempDir(), t.TempDir()
+	if err := os.Symlink("nowhere", filepath.Join(broken, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, path, want string }{
+		{"missing", "no/such/dir", "reading rules: no/such/dir: no such file or directory"},
+		{"empty", empty, "reading rules: " + empty + " has no *.yaml or *.yml file"},
+		{"broken link", broken, "reading rules: " + broken + "/a.yaml: no such file or directory"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Read(row.path); err == nil || err.Error() != row.want {
+				t.Errorf("error %v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
+// TestSeriesOfDroppedRules: a rule that goes takes its series with it, one that
+// stays keeps its counts.
+func TestSeriesOfDroppedRules(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	p.write("other.yaml", strings.Replace(one, "shop", "other", 1))
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range p.loader.Active().bound {
+		b.Decisions.OK.Inc()
+	}
+	if err := os.Remove(filepath.Join(p.dir, "other.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	p.loader.poll()
+	p.loader.poll()
+	want := `
+# HELP rls_decisions_total Descriptors decided, by rule, algorithm and verdict.
+# TYPE rls_decisions_total counter
+rls_decisions_total{algorithm="",domain="shop",rule="override",verdict="failed"} 0
+rls_decisions_total{algorithm="",domain="shop",rule="override",verdict="ok"} 0
+rls_decisions_total{algorithm="",domain="shop",rule="override",verdict="over_limit"} 0
+rls_decisions_total{algorithm="",domain="shop",rule="override",verdict="shadowed"} 0
+rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict="failed"} 0
+rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict="ok"} 1
+rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict="over_limit"} 0
+rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict="shadowed"} 0
+`
+	if err := testutil.GatherAndCompare(p.metrics.Registry, strings.NewReader(want), "rls_decisions_total"); err != nil {
+		t.Error(err)
+	}
+}
