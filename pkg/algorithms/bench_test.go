@@ -1,35 +1,35 @@
 package algorithms
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
 
-func benchmarkRules() []Params {
-	return []Params{
-		{Kind: GCRA, Limit: 1000, Window: time.Second},
-		{Kind: GCRA, Limit: 999_999_937, Window: 365 * 24 * time.Hour},
-		{Kind: LeakyQueue, Limit: 1000, Window: time.Second, MaxDelay: time.Millisecond},
-		{Kind: FixedWindow, Limit: 1000, Window: time.Second},
-		{Kind: FixedWindow, Limit: 1000, Window: time.Second, FirstHit: true, Overdraft: 10},
-		{Kind: SlidingCounter, Limit: 1000, Window: time.Second},
-		{Kind: SlidingCounter, Limit: 1000, Window: time.Second, Buckets: 10},
-		{Kind: SlidingCounter, Limit: 1000, Window: time.Second, Buckets: 64},
-		{Kind: SlidingLog, Limit: 1000, Window: time.Second},
-		{Kind: Deny},
-	}
+type namedRule struct {
+	name   string
+	params Params
 }
 
-func name(p Params) string {
-	return fmt.Sprintf("kind=%d/limit=%d/buckets=%d", p.Kind, p.Limit, p.Buckets)
+func benchmarkRules() []namedRule {
+	return []namedRule{
+		{"gcra", Params{Kind: GCRA, Limit: 1000, Window: time.Second}},
+		{"gcra_fractions", Params{Kind: GCRA, Limit: 999_999_937, Window: 365 * 24 * time.Hour}},
+		{"queue", Params{Kind: LeakyQueue, Limit: 1000, Window: time.Second, MaxDelay: time.Millisecond}},
+		{"fixed", Params{Kind: FixedWindow, Limit: 1000, Window: time.Second}},
+		{"fixed_first_hit", Params{Kind: FixedWindow, Limit: 1000, Window: time.Second, FirstHit: true, Overdraft: 10}},
+		{"counter", Params{Kind: SlidingCounter, Limit: 1000, Window: time.Second}},
+		{"counter_10", Params{Kind: SlidingCounter, Limit: 1000, Window: time.Second, Buckets: 10}},
+		{"counter_64", Params{Kind: SlidingCounter, Limit: 1000, Window: 64 * time.Second, Buckets: 64}},
+		{"log", Params{Kind: SlidingLog, Limit: 1000, Window: time.Second}},
+		{"deny", Params{Kind: Deny}},
+	}
 }
 
 // BenchmarkDecide asks for one hit twice as often as the limit allows.
 func BenchmarkDecide(b *testing.B) {
-	for _, p := range benchmarkRules() {
-		b.Run(name(p), func(b *testing.B) {
-			k := newKey(b, p)
+	for _, rule := range benchmarkRules() {
+		b.Run(rule.name, func(b *testing.B) {
+			k := newKey(b, rule.params)
 			now := int64(1_790_000_000_000_000_000)
 			b.ReportAllocs()
 			for b.Loop() {

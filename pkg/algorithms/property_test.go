@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -112,6 +113,21 @@ func TestRefusalsAndLooksLeaveNoTrace(t *testing.T) {
 		d := after.decide(now, left+1)
 		if k.rule.Overdraft() == 0 && !after.equal(healed) {
 			t.Errorf("refused with %+v, but not as it was", d)
+		}
+	})
+}
+
+// A refund that fills a key up leaves the state of a key that was never seen, by
+// which stores know that it can go.
+func TestFullRefundForgets(t *testing.T) {
+	t.Parallel()
+	everywhere(t, allKinds(), func(t *testing.T, _ *walk, k *key, now int64) {
+		t.Helper()
+		k = k.clone()
+		d := k.decide(now, math.MinInt64)
+		want := Decision{Allowed: true, Remaining: k.rule.Capacity()}
+		if d != want || k.state != (State{}) || k.log.size != 0 || k.counts.total() != 0 {
+			t.Errorf("%+v, state %v, log of %d, counts %v", d, k.state, k.log.size, k.counts.held)
 		}
 	})
 }
