@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc/grpclog"
+
 	"github.com/eb50146d/rls/cmd/rls/internal/server"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
 )
@@ -32,11 +34,12 @@ type process struct {
 	env            func(string) (string, bool)
 	now            func() time.Time
 	signals        server.Signals
+	logGRPC        func(grpclog.LoggerV2) // gRPC has one log a process, set before its first use
 }
 
 func main() {
 	now := time.Now //nolint:forbidigo // the one clock, handed to whatever needs it
-	os.Exit(run(os.Args[1:], &process{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, now, signals()}))
+	os.Exit(run(os.Args[1:], &process{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, now, signals(), grpclog.SetLoggerV2}))
 }
 
 // signals turns SIGTERM into a drain and SIGINT, which a person sends, into a

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/grpclog"
-
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/server"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
@@ -36,7 +34,7 @@ func serve(args []string, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	grpclog.SetLoggerV2(telemetry.GRPC(log))
+	p.logGRPC(telemetry.GRPC(log))
 	srv, err := server.New(background(), s, version, log, p.now)
 	if err != nil {
 		return usageError{err}

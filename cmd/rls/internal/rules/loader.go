@@ -37,9 +37,12 @@ func (l *Loader) Active() *Set { return l.active.Load() }
 // files is logged and counted.
 func (l *Loader) Load() error {
 	sources, err := Read(l.path)
-	l.seen = fingerprint(sources, err)
-	l.load(sources, err)
-	return err
+	if err != nil {
+		return err
+	}
+	l.seen = hash(sources)
+	l.load(sources, nil)
+	return nil
 }
 
 // Watch polls the files until ctx ends. It loads what differs from the last load

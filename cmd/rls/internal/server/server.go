@@ -29,6 +29,10 @@ import (
 // after two of these.
 const pollRules = 500 * time.Millisecond
 
+// maxRequest is the largest message that is read, in bytes: more than Envoy's
+// header limits allow, and little enough that an odd one does not fill memory.
+const maxRequest = 1 << 20
+
 // Server is one rls process.
 type Server struct {
 	settings *settings.Settings
@@ -81,6 +85,7 @@ func (s *Server) serveGRPC(rls *service.Service) {
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.SharedWriteBuffer(true),
+		grpc.MaxRecvMsgSize(maxRequest),
 	)
 	rls.Register(s.grpc)
 	registerHealth(s.grpc, s.health)

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestBadInput: one clear line, and the exit code that says whose fault it is.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	good := write(t, "good.yaml", "domain: d\ndescriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: day}}]\n")
+	bad := write(t, "bad.yaml", "domain: d\nx: 1\ny: 2\n")
+	trace := write(t, "trace.jsonl", "{}\n")
+	empty := t.TempDir()
+	for _, row := range []struct {
+		name string
+		args []string
+		code int
+		want string // on stderr, or on stdout of check
+	}{
+		{"unknown command", []string{"server"}, 2, `rls: unknown command "server", must be serve, check, replay or version`},
+		{"unknown flag", []string{"--confg", "x"}, 2, "rls: flag provided but not defined: --confg; rls serve --help lists the flags"},
+		{"flag without value", []string{"check", "--config"}, 2, "rls: flag needs an argument: --config; rls check --help lists the flags"},
+		{"bad value", []string{"--drain-delay", "soon"}, 2, `rls: invalid value "soon" for flag --drain-delay: parse error; rls serve --help lists the flags`},
+		{"argument of serve", []string{"serve", "dir"}, 2, `rls: unexpected argument "dir"; the rules are given by --config DIR`},
+		{"no directory", []string{"--config", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
+		{"empty directory", []string{"--config", empty}, 2, "rls: reading rules: " + empty + " has no *.yaml or *.yml file"},
+		{
+			"port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", taken.Addr().String()}, 2,
+			"rls: --grpc-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
+		},
+		{
+			"other port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", taken.Addr().String()}, 2,
+			"rls: --http-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
+		},
+		{
+			"not an address", []string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"}, 2,
+			"rls: --grpc-addr: listen tcp: address 8081: missing port in address",
+		},
+		{"redis", []string{"--backend", "redis"}, 2, "rls: --backend redis is not in this version; the local backend needs nothing to be installed"},
+		{"other backend", []string{"--backend", "memcache"}, 2, `rls: --backend is "memcache", must be local`},
+		{"no keys", []string{"--local-max-keys", "0"}, 2, "rls: --local-max-keys is 0, must be at least 1"},
+		{"log level", []string{"--log-level", "loud"}, 2, `rls: log level is "loud", must be debug, info, warn or error`},
+		{"log format", []string{"--log-format", "xml"}, 2, `rls: log format is "xml", must be json or console`},
+		{"format", []string{"replay", "--format", "xml", trace}, 2, `rls: --format is "xml", must be json or table`},
+		{"check: errors", []string{"check", bad}, 1, bad + `:2:1: unknown word "x" in a rule file, which takes domain, defaults or descriptors`},
+		{"check: every error", []string{"check", bad}, 1, bad + ":3:1: "},
+		{"check: no directory", []string{"check", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
+		{"check: two directories", []string{"check", "a", "b"}, 2, `rls: unexpected argument "b"; rls check takes one directory`},
+		{"replay: rules", []string{"replay", "--config", bad, trace}, 1, bad + ":2:1: "},
+		{"replay: no trace", []string{"replay", "--config", good}, 2, "rls: 0 arguments after the flags; rls replay takes one, TRACE.jsonl"},
+		{"replay: missing trace", []string{"replay", "--config", good, "no/such"}, 2, "rls: reading the trace: open no/such: no such file or directory"},
+		{"replay: bad line", []string{"replay", "--config", good, trace}, 1, "rls: " + trace + ": line 1: t_ns is missing or negative, must be nanoseconds since the epoch"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := command(t, "", row.args...)
+			if code != row.code || !strings.Contains(out+errs, row.want) {
+				t.Errorf("exits %d with %q, want %d with %q", code, out+errs, row.code, row.want)
+			}
+			if row.code == 2 && strings.Count(errs, "\n") != 1 {
+				t.Errorf("%q, want one line", errs)
+			}
+		})
+	}
+}
+
+func TestTraceErrors(t *testing.T) {
+	t.Parallel()
+	config := write(t, "rules.yaml", `
+domain: d
+descriptors:
+  - {key: k, rate_limit: {requests_per_unit: 1, unit: day}}
+  - {key: a, rate_limit: {algorithm: adaptive, requests_per_unit: 1, unit: day, name: a, adaptive: {min_limit: 1, max_limit: 9}}}
+`)
+	for _, row := range []struct{ name, trace, want string }{
+		{"no JSON", "x", "line 1: invalid character 'x' looking for beginning of value"},
+		{"after good lines", `{"t_ns": 1, "domain": "d", "descriptors": [{}]}` + "\n\n" + `{"t_ns": -1}`, "line 3: t_ns is missing or negative"},
+		{"unknown field", `{"t_ns": 1, "hit": 1}`, `line 1: unknown field "hit"`},
+		{"wrong type", `{"t_ns": 1.5}`, "line 1: cannot unmarshal number 1.5 into Go struct field line.t_ns of type int64"},
+		{"two values", `{"t_ns": 1}{"t_ns": 1}`, "line 1: more than one value, want one JSON object a line"},
+		{"no domain", `{"t_ns": 1, "descriptors": [{}]}`, "line 1: domain is empty"},
+		{"no descriptors", `{"t_ns": 1, "domain": "d"}`, "line 1: descriptors is empty"},
+		{"unit", `{"t_ns": 1, "domain": "d", "descriptors": [{"limit": {"unit": "FORTNIGHT"}}]}`, `line 1: descriptors[0]: limit.unit is "FORTNIGHT", must be SECOND`},
+		{"both", `{"t_ns": 1, "domain": "d", "set_limit": {"rule": "a"}}`, "line 1: a line is either a request or a set_limit"},
+		{"no number", `{"t_ns": 1, "set_limit": {"rule": "a"}}`, "line 1: set_limit.requests_per_unit is missing"},
+		{"no rule", `{"t_ns": 1, "set_limit": {"rule": "b", "requests_per_unit": 1}}`, `line 1: set_limit: no rule is called "b"`},
+		{"not adaptive", `{"t_ns": 1, "set_limit": {"rule": "d.k", "requests_per_unit": 1}}`, `line 1: set_limit: rule "d.k" is not adaptive`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			code, _, errs := command(t, row.trace, "replay", "--config", config, "-")
+			if code != exitFailed || !strings.Contains(errs, "rls: -: "+row.want) {
+				t.Errorf("exits %d with %q, want 1 with %q", code, errs, row.want)
+			}
+		})
+	}
+}
+
+func TestReplayOutput(t *testing.T) {
+	t.Parallel()
+	config := write(t, "rules.yaml", `
+domain: d
+descriptors:
+  - {key: k, rate_limit: {algorithm: gcra, requests_per_unit: 1, unit: second, name: one}}
+  - {key: free, rate_limit: {unlimited: true}}
+`)
+	const line = `{"t_ns": 0, "domain": "d", "descriptors": [{"entries": [{"key": "k", "value": "x"}], "hits_addend": 1}, ` +
+		`{"entries": [{"key": "free", "value": ""}]}, {"entries": [{"key": "z", "value": ""}]}]}` + "\n"
+	const never = `{"t_ns": 0, "domain": "d", "hits_addend": 2, "descriptors": [{"entries": [{"key": "k", "value": "y"}]}]}` + "\n"
+	trace := line + line + never
+	const others = `{"code":"OK","rule":"d.free","limit":null,"remaining":null,"retry_after_ns":0,"reset_after_ns":0,"delay_ns":0},` +
+		`{"code":"OK","rule":null,"limit":null,"remaining":null,"retry_after_ns":0,"reset_after_ns":0,"delay_ns":0}]}` + "\n"
+	want := `{"t_ns":0,"overall":"OK","statuses":[{"code":"OK","rule":"one","limit":1,"remaining":0,"retry_after_ns":0,"reset_after_ns":1000000000,"delay_ns":0},` + others +
+		`{"t_ns":0,"overall":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","rule":"one","limit":1,"remaining":0,"retry_after_ns":1000000000,"reset_after_ns":1000000000,"delay_ns":0},` + others +
+		`{"t_ns":0,"overall":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","rule":"one","limit":1,"remaining":1,"retry_after_ns":null,"reset_after_ns":0,"delay_ns":0}]}` + "\n"
+	code, out, errs := command(t, trace, "replay", "--config", config, "-")
+	if diff := cmp.Diff(want, out); diff != "" || code != exitOK || errs != "" {
+		t.Errorf("exits %d with %q\n%s", code, errs, diff)
+	}
+	_, out, _ = command(t, trace, "replay", "--format", "table", "--config", config, "-")
+	want = "DOMAIN  RULE       ADMITTED  REFUSED\n        (no rule)  2         0\nd       d.free     2         0\nd       one        1         2\n"
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWriteErrors: a pipe that breaks is an error, not silence.
+func TestWriteErrors(t *testing.T) {
+	t.Parallel()
+	config := write(t, "rules.yaml", "domain: d\n")
+	for _, format := range []string{"json", "table"} {
+		var errs bytes.Buffer
+		p := &process{
+			stdin: strings.NewReader(`{"t_ns": 1, "domain": "d", "descriptors": [{}]}`), stdout: brokenWriter{}, stderr: &errs,
+			env: func(string) (string, bool) { return "", false },
+		}
+		if code := run([]string{"replay", "--format", format, "--config", config, "-"}, p); code != exitFailed || !strings.Contains(errs.String(), errBroken.Error()) {
+			t.Errorf("%s: exits %d with %q, want 1 and why", format, code, errs.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"help"}, "rls check [flags] [DIR]"},
+		{[]string{"--help"}, "--grpc-addr address\n        address of the gRPC services (default :8081, RLS_GRPC_ADDR)"},
+		{[]string{"check", "-h"}, "RLS_CONFIG"},
+		{[]string{"replay", "--help"}, `"t_ns": 1790000000000000000`},
+		{[]string{"version"}, "rls dev\n"},
+	} {
+		code, out, errs := command(t, "", row.args...)
+		if code != exitOK || !strings.Contains(out, row.want) || errs != "" {
+			t.Errorf("%v exits %d with %q and %q, want %q", row.args, code, out, errs, row.want)
+		}
+	}
+}
+
+// TestEnvironment: a variable stands in for its flag, the flag wins, and a set
+// but empty variable is none.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	variables := map[string]string{"RLS_CONFIG": "no/such", "RLS_BACKEND": "", "RLS_LOCAL_MAX_KEYS": "many"}
+	var errs bytes.Buffer
+	p := &process{stdout: &errs, stderr: &errs, now: time.Now, env: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}
+	if code := run(nil, p); code != exitUsage || errs.String() != "rls: invalid value \"many\" for RLS_LOCAL_MAX_KEYS: parse error\n" {
+		t.Errorf("exits %d with %q", code, errs.String())
+	}
+	delete(variables, "RLS_LOCAL_MAX_KEYS")
+	errs.Reset()
+	if code := run([]string{"check"}, p); code != exitUsage || !strings.Contains(errs.String(), "no/such: no such file") {
+		t.Errorf("exits %d with %q, want the variable's directory", code, errs.String())
+	}
+	errs.Reset()
+	if code := run([]string{"check", "--config", "nor/this"}, p); code != exitUsage || !strings.Contains(errs.String(), "nor/this: no such file") {
+		t.Errorf("exits %d with %q, want the flag's directory", code, errs.String())
+	}
+}
+
+// TestExamples: every example loads without a word.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	if code, out, errs := command(t, "", "check", "../../config/examples"); code != exitOK || out+errs != "" {
+		t.Errorf("exits %d with %q, want silence", code, out+errs)
+	}
+}
