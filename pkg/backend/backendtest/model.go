@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"bytes"
 	"context"
 	"math/big"
 
@@ -93,7 +94,7 @@ func (m *Model) together(
 	return states
 }
 
-func same(a, b *backend.Ask) bool { return string(a.Key) == string(b.Key) && a.Rule == b.Rule }
+func same(a, b *backend.Ask) bool { return bytes.Equal(a.Key, b.Key) && a.Rule == b.Rule }
 
 func saturate(n *big.Int) *big.Int {
 	switch {

@@ -1,7 +1,7 @@
 package backendtest
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,14 +36,14 @@ func testOppositeOrders(t *testing.T, open Open) {
 	inParallel(goroutines, func(g int) {
 		for n := range requestsEach / 10 {
 			a, b := (g+n)%keys, (g+n+1+n%(keys-1))%keys
-			s.decide(backend.AllOrNothing, ask(fmt.Sprint(a), r, 1), ask(fmt.Sprint(b), r, 1), ask("small", small, 1))
+			s.decide(backend.AllOrNothing, ask(strconv.Itoa(a), r, 1), ask(strconv.Itoa(b), r, 1), ask("small", small, 1))
 		}
 	})
 	used := int64(0)
 	for key := range keys {
-		used += limit - s.remaining(fmt.Sprint(key), r)
+		used += limit - s.remaining(strconv.Itoa(key), r)
 	}
-	want := int64(2 * min(limit/2, goroutines*(requestsEach/10)))
+	const want int64 = 2 * min(limit/2, goroutines*(requestsEach/10))
 	s.equal("hits charged beside the small limit", want, used)
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func (w Walk) Run(t *testing.T, store backend.Backend, clock *Clock) {
 
 func newWalker(t *testing.T, o Walk) *walker {
 	t.Helper()
-	w := &walker{Rand: rand.New(rand.NewPCG(o.Seed, o.Seed)), keys: cmp.Or(o.Keys, 4)}
+	w := &walker{Rand: rand.New(rand.NewPCG(o.Seed, o.Seed)), keys: cmp.Or(o.Keys, 4)} //nolint:gosec // a run must repeat
 	for _, shape := range shapes() {
 		all := []numbers{{3, 0, time.Second}, {7, 0, time.Second}, {7, 0, time.Second}, {1 << 16, 0, time.Second}}
 		if shape.name != "log" && shape.name != "leaky queue" {
@@ -166,10 +167,11 @@ func inMicroseconds(answers []backend.Answer) []backend.Answer {
 }
 
 func describe(req *backend.Request) string {
-	text := fmt.Sprintf("charge %d, quota pass %t", req.Charge, req.QuotaPass)
+	var text strings.Builder
+	fmt.Fprintf(&text, "charge %d, quota pass %t", req.Charge, req.QuotaPass)
 	for _, a := range req.Asks {
-		text += fmt.Sprintf("\n%s: %d hits of %d, overdraft %d, mode %d, kind %d",
+		fmt.Fprintf(&text, "\n%s: %d hits of %d, overdraft %d, mode %d, kind %d",
 			a.Key, a.Hits, a.Rule.Limit.Limit(), a.Rule.Limit.Overdraft(), a.Mode, a.Rule.Limit.Kind())
 	}
-	return text
+	return text.String()
 }

@@ -2,6 +2,8 @@ package backendtest
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ func testModes(t *testing.T, open Open) {
 	for range 3 {
 		for _, request := range requests {
 			for _, a := range all {
-				requests = append(requests, append(request[:len(request):len(request)], a))
+				requests = append(requests, append(slices.Clip(request), a))
 			}
 		}
 	}
@@ -132,7 +134,7 @@ func testManyAsks(t *testing.T, open Open) {
 	r := newRule(t, fixedWindow(), numbers{limit: 2000, window: time.Hour})
 	var asks []backend.Ask
 	for i := range 1000 {
-		asks = append(asks, ask(fmt.Sprint(i%250), r, 1), ask("", r, 1))
+		asks = append(asks, ask(strconv.Itoa(i%250), r, 1), ask("", r, 1))
 	}
 	for _, charge := range []backend.Charge{backend.AllOrNothing, backend.Independent, backend.CountRefused} {
 		verdict, _ := s.decide(charge, asks[:1000]...)

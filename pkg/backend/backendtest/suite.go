@@ -161,7 +161,7 @@ func newRule(t *testing.T, p algorithms.Params, n numbers) *backend.Rule {
 }
 
 // eachShape runs a test for every shape.
-func eachShape(t *testing.T, open Open, run func(s *subject, make func(numbers) *backend.Rule)) {
+func eachShape(t *testing.T, open Open, run func(s *subject, rule func(numbers) *backend.Rule)) {
 	for _, shape := range shapes() {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,7 +3,7 @@
 package local
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,7 +30,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 				for i := range n {
 					p := kinds[i%len(kinds)]
 					p.Limit, p.Window = limit, time.Hour
-					req.Asks = append(req.Asks, ask(fmt.Sprint(i/2), newRule(t, p), 1))
+					req.Asks = append(req.Asks, ask(strconv.Itoa(i/2), newRule(t, p), 1))
 				}
 				answers := make([]backend.Answer, n)
 				allocs := testing.AllocsPerRun(100, func() { l.Decide(t.Context(), req, answers) })

@@ -57,7 +57,7 @@ func (b *batch) begin() {
 	for i := range b.items {
 		ask, it := &b.req.Asks[i], &b.items[i]
 		h := b.store.hash(ask.Key)
-		shard := h.lo & uint64(len(b.store.shards)-1)
+		shard := int(h.lo%maxShards) & (len(b.store.shards) - 1)
 		b.shards[shard/64] |= 1 << (shard % 64)
 		it.ask, it.hash, it.shard, it.hits = ask, h, &b.store.shards[shard], ask.Hits
 		it.lead, it.prev, it.last = i, -1, true
@@ -92,7 +92,7 @@ func (b *batch) each() backend.Verdict {
 		b.room(i)
 		b.plan(i, b.items[i].hits)
 		b.answer(i)
-		b.forget(b.items[i : i+1])
+		b.unmark(b.items[i : i+1])
 		b.commit(b.items[i : i+1])
 	}
 	return backend.Judge(b.req, b.answers)
@@ -115,7 +115,7 @@ func (b *batch) together() backend.Verdict {
 	if verdict == backend.OverLimit {
 		b.spare()
 	}
-	b.forget(b.items)
+	b.unmark(b.items)
 	if b.req.Charge != backend.Look {
 		b.commit(b.items)
 	}

@@ -18,6 +18,7 @@ func manyKeys(n int) [][]byte {
 }
 
 func benchmarkDecide(b *testing.B, keys [][]byte, asks int) {
+	b.Helper()
 	l := newStore(b, Options{})
 	rule := gcra(b, 1e9, time.Second)
 	b.ReportAllocs()

@@ -75,8 +75,10 @@ func TestEvictedIsNotForgiven(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	for _, p := range []algorithms.Params{
-		{Kind: algorithms.FixedWindow}, {Kind: algorithms.SlidingCounter, Buckets: 4},
-		{Kind: algorithms.SlidingLog}, {Kind: algorithms.GCRA},
+		{Kind: algorithms.FixedWindow},
+		{Kind: algorithms.SlidingCounter, Buckets: 4},
+		{Kind: algorithms.SlidingLog},
+		{Kind: algorithms.GCRA},
 	} {
 		t.Run(fmt.Sprintf("kind %d", p.Kind), func(t *testing.T) {
 			t.Parallel()
@@ -124,28 +126,50 @@ func TestVictims(t *testing.T) {
 		there, gone []string
 		evictions   int64
 	}{
-		{name: "the one that is full first", kept: []string{"A", "B"}, hits: 1, asked: []string{"C"},
-			there: []string{"B", "C"}, gone: []string{"A"}, evictions: 1},
-		{name: "an expired one", kept: []string{"A", "B"}, wait: time.Hour, hits: 1, asked: []string{"C"},
-			there: []string{"B", "C"}, gone: []string{"A"}},
-		{name: "two for two", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "D"},
-			there: []string{"C", "D"}, gone: []string{"A", "B"}, evictions: 2},
-		{name: "two by themselves", kept: []string{"A", "B"}, charge: backend.Independent, hits: 1, asked: []string{"C", "D"},
-			there: []string{"D"}, gone: []string{"A"}, evictions: 2},
-		{name: "not one of the same request", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "A"},
-			there: []string{"A", "C"}, gone: []string{"B"}, evictions: 1},
-		{name: "none for a third", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "A", "D"},
-			there: []string{"A", "C"}, gone: []string{"B", "D"}, evictions: 1},
-		{name: "the free place first", kept: []string{"A"}, hits: 1, asked: []string{"C", "D"},
-			there: []string{"C", "D"}, gone: []string{"A"}, evictions: 1},
-		{name: "none for a look", kept: []string{"A", "B"}, asked: []string{"C"},
-			there: []string{"A", "B"}, gone: []string{"C"}},
-		{name: "none for a charge by Look", kept: []string{"A", "B"}, charge: backend.Look, hits: 1, asked: []string{"C"},
-			there: []string{"A", "B"}, gone: []string{"C"}},
-		{name: "none for a refund", kept: []string{"A", "B"}, hits: -1, asked: []string{"C"},
-			there: []string{"A", "B"}, gone: []string{"C"}},
-		{name: "none for a refused request", kept: []string{"A", "B"}, hits: 1, asked: []string{"C"}, beside: true,
-			there: []string{"A", "B"}, gone: []string{"C"}},
+		{
+			name: "the one that is full first", kept: []string{"A", "B"}, hits: 1, asked: []string{"C"},
+			there: []string{"B", "C"}, gone: []string{"A"}, evictions: 1,
+		},
+		{
+			name: "an expired one", kept: []string{"A", "B"}, wait: time.Hour, hits: 1, asked: []string{"C"},
+			there: []string{"B", "C"}, gone: []string{"A"},
+		},
+		{
+			name: "two for two", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "D"},
+			there: []string{"C", "D"}, gone: []string{"A", "B"}, evictions: 2,
+		},
+		{
+			name: "two by themselves", kept: []string{"A", "B"}, charge: backend.Independent, hits: 1, asked: []string{"C", "D"},
+			there: []string{"D"}, gone: []string{"A"}, evictions: 2,
+		},
+		{
+			name: "not one of the same request", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "A"},
+			there: []string{"A", "C"}, gone: []string{"B"}, evictions: 1,
+		},
+		{
+			name: "none for a third", kept: []string{"A", "B"}, hits: 1, asked: []string{"C", "A", "D"},
+			there: []string{"A", "C"}, gone: []string{"B", "D"}, evictions: 1,
+		},
+		{
+			name: "the free place first", kept: []string{"A"}, hits: 1, asked: []string{"C", "D"},
+			there: []string{"C", "D"}, gone: []string{"A"}, evictions: 1,
+		},
+		{
+			name: "none for a look", kept: []string{"A", "B"}, asked: []string{"C"},
+			there: []string{"A", "B"}, gone: []string{"C"},
+		},
+		{
+			name: "none for a charge by Look", kept: []string{"A", "B"}, charge: backend.Look, hits: 1, asked: []string{"C"},
+			there: []string{"A", "B"}, gone: []string{"C"},
+		},
+		{
+			name: "none for a refund", kept: []string{"A", "B"}, hits: -1, asked: []string{"C"},
+			there: []string{"A", "B"}, gone: []string{"C"},
+		},
+		{
+			name: "none for a refused request", kept: []string{"A", "B"}, hits: 1, asked: []string{"C"}, beside: true,
+			there: []string{"A", "B"}, gone: []string{"C"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -138,12 +138,14 @@ func (l *Local) Close() error {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
-		defer s.mu.Unlock() // not before the arena is closed, else a page might be taken of it
 		s.table = table{arena: &l.arena}
 		s.side = nil
 	}
 	l.overflow.clear()
 	l.arena.close()
+	for i := range l.shards {
+		l.shards[i].mu.Unlock()
+	}
 	return nil
 }
 

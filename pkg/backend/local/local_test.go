@@ -16,6 +16,7 @@ import (
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	backendtest.Run(t, func(t *testing.T, c backendtest.Config) backend.Backend {
+		t.Helper()
 		return newStore(t, Options{Now: c.Now, SweepEvery: idle})
 	})
 }
@@ -59,8 +60,11 @@ func TestManyGoroutines(t *testing.T) {
 	l := newStore(t, Options{MaxKeys: 500, SweepEvery: time.Millisecond})
 	var rules []*backend.Rule
 	for _, p := range []algorithms.Params{
-		{Kind: algorithms.GCRA}, {Kind: algorithms.SlidingLog}, {Kind: algorithms.FixedWindow},
-		{Kind: algorithms.SlidingCounter, Buckets: 4}, {Kind: algorithms.LeakyMeter, Overdraft: 2},
+		{Kind: algorithms.GCRA},
+		{Kind: algorithms.SlidingLog},
+		{Kind: algorithms.FixedWindow},
+		{Kind: algorithms.SlidingCounter, Buckets: 4},
+		{Kind: algorithms.LeakyMeter, Overdraft: 2},
 	} {
 		for _, limit := range []int64{1, 3} {
 			p.Limit, p.Window = limit, 10*time.Millisecond

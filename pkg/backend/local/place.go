@@ -77,8 +77,9 @@ func (b *batch) share(i int) {
 	it.shared.last = i
 }
 
-// forget ends what pins, promises and chains were for. Entries have not moved yet.
-func (b *batch) forget(items []item) {
+// unmark takes back the marks of a plan: pins, promises and ends of chains. It
+// comes before any entry moves.
+func (b *batch) unmark(items []item) {
 	for i := range items {
 		it := &items[i]
 		it.shard.promised = 0

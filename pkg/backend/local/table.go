@@ -45,7 +45,8 @@ func (t *table) insert(e *entry) (*page, int) {
 		p = t.dir[t.place(e.hash.hi)]
 	}
 	t.keys++
-	return p, p.add(e, algorithms.Stateless)
+	i := p.add(e, algorithms.Stateless)
+	return p, i
 }
 
 // remove deletes the entry; the page stays even if it is empty, for the sweeper.
