@@ -76,8 +76,13 @@ func get(t *testing.T, e *proc.Envoy, path string, header ...string) *http.Respo
 	return resp
 }
 
+// patience ends what would otherwise hang.
+const patience = 2 * time.Minute
+
 // send is get for goroutines of a test. The answer's body is read and closed.
 func send(ctx context.Context, e *proc.Envoy, path string, header ...string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+proc.Loopback(e.Listener)+path, http.NoBody)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,9 @@ func TestQueue(t *testing.T) {
 	answers := make(chan queued, requests)
 	for range requests {
 		go func() {
-			// A caller's own header must not shorten the wait.
-			resp, err := send(t.Context(), e, "/", "x-partner", "p", "x-envoy-fault-delay-request", "0")
+			// A caller's own headers must neither shorten the wait nor make one.
+			resp, err := send(t.Context(), e, "/", "x-partner", "p",
+				"x-envoy-fault-delay-request", "3600000", "x-envoy-fault-delay-request-percentage", "0")
 			answers <- queued{resp, err}
 		}()
 	}

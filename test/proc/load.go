@@ -36,23 +36,23 @@ func Load(ctx context.Context, path string, args ...string) (LoadResult, error) 
 }
 
 // Growth asks rls once for each of many visitors, a gcra rule of test/bench/rules,
-// and returns by how many bytes its resident memory has grown. Requests for a single
+// and returns by how many bytes its resident memory has grown. Requests for another
 // key come first, so that connections and the like are not counted.
 func Growth(ctx context.Context, path string, rls *RLS, keys int) (int64, error) {
-	var before int64
-	for _, values := range []int{1, keys} {
-		var err error
-		if before, err = RSS(rls.PID()); err != nil {
-			return 0, err
-		}
-		r, err := Load(ctx, path, "-addr", Loopback(rls.GRPC), "-domain", "bench", "-key", "visitor",
-			"-values", strconv.Itoa(values), "-requests", strconv.Itoa(max(values, 20_000)))
-		if err != nil {
-			return 0, err
-		}
-		if r.Failed > 0 {
-			return 0, fmt.Errorf("%d requests failed, the first: %s", r.Failed, r.FirstFault)
-		}
+	ask := []string{"-addr", Loopback(rls.GRPC), "-domain", "bench"}
+	if _, err := Load(ctx, path, append(ask, "-key", "user_id", "-requests", "20000")...); err != nil {
+		return 0, err
+	}
+	before, err := RSS(rls.PID())
+	if err != nil {
+		return 0, err
+	}
+	r, err := Load(ctx, path, append(ask, "-key", "visitor", "-values", strconv.Itoa(keys), "-requests", strconv.Itoa(keys))...)
+	if err != nil {
+		return 0, err
+	}
+	if r.OK != int64(keys) {
+		return 0, fmt.Errorf("%d visitors admitted, %d refused, %d failed: %s", r.OK, r.Over, r.Failed, r.FirstFault)
 	}
 	after, err := RSS(rls.PID())
 	return after - before, err

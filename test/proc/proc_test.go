@@ -110,7 +110,7 @@ func TestPorts(t *testing.T) {
 	t.Parallel()
 	var ports Ports
 	seen := map[int]bool{}
-	for range 100 {
+	for range 2000 { // many enough to draw some twice
 		port, err := ports.Take(t.Context())
 		if err != nil {
 			t.Fatal(err)
