@@ -47,8 +47,8 @@ func (r *Response) size() int {
 	if len(r.RawBody) > 0 {
 		n += bytesSize(len(r.RawBody))
 	}
-	if len(r.DynamicMetadata) > 0 {
-		n += bytesSize(r.metadataSize())
+	if m := r.metadataSize(); m > 0 {
+		n += bytesSize(m)
 	}
 	return n
 }
@@ -70,8 +70,8 @@ func (r *Response) append(b []byte) []byte {
 	if len(r.RawBody) > 0 {
 		b = append(appendLength(b, 5, len(r.RawBody)), r.RawBody...)
 	}
-	if len(r.DynamicMetadata) > 0 {
-		b = r.appendMetadata(appendLength(b, 6, r.metadataSize()))
+	if m := r.metadataSize(); m > 0 {
+		b = r.appendMetadata(appendLength(b, 6, m))
 	}
 	return b
 }
@@ -137,7 +137,7 @@ func appendDuration(b []byte, d time.Duration) []byte {
 // field 3. Empty strings are written in both, as the standard encoder does.
 
 func (r *Response) metadataSize() int {
-	n := 0
+	n := len(r.MoreMetadata)
 	for i := range r.DynamicMetadata {
 		n += bytesSize(r.DynamicMetadata[i].size())
 	}
@@ -149,7 +149,7 @@ func (r *Response) appendMetadata(b []byte) []byte {
 		f := &r.DynamicMetadata[i]
 		b = f.append(appendLength(b, 1, f.size()))
 	}
-	return b
+	return append(b, r.MoreMetadata...)
 }
 
 func (f *StringField) size() int {

@@ -21,6 +21,7 @@ type Response struct {
 	RequestHeaders  []Header
 	RawBody         []byte        // for the caller, if the code is OverLimit
 	DynamicMetadata []StringField // each key once
+	MoreMetadata    []byte        // an encoded google.protobuf.Struct that adds to it
 }
 
 // Status is the verdict for one descriptor.
