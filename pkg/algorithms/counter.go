@@ -43,13 +43,10 @@ func (c *Counts) move(index int64) {
 	c.index = index
 }
 
+// add lets hits join the newest count, or come off the newest ones if negative.
 func (c *Counts) add(hits int64) {
-	if hits >= 0 {
-		c.held[0] += hits
-		return
-	}
 	for i, held := range c.held {
-		give := given(hits, held)
+		give := given(hits, held) // -hits if they join
 		c.held[i] -= give
 		hits += give
 	}
@@ -93,7 +90,6 @@ func (r *Rule) decideCounter(s State, now, hits int64) (State, Decision) {
 func (r *Rule) decideCounts(c *Counts, now, hits int64) (CountsEdit, Decision) {
 	elapsed, healed := r.advance(c, now)
 	if hits < 0 {
-		hits = -given(hits, c.total())
 		c.add(hits)
 		return CountsEdit{r.buckets, c.index, hits}, r.estimated(c, elapsed, now, 0)
 	}

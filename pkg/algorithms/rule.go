@@ -183,6 +183,5 @@ func (r *Rule) mustKeep(layout Layout) {
 
 func instant(now int64) int64 { return min(max(now, 0), maxInstant) }
 
-// given is the number of hits that a refund of hits, which is negative, gives
-// back of the held ones.
+// given is the number of hits that a refund of hits < 0 gives back of those held.
 func given(hits, held int64) int64 { return min(-max(hits, -math.MaxInt64), held) }
