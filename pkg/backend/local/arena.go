@@ -56,9 +56,9 @@ func (a *arena) chunk() []byte {
 // release takes back a page that nothing refers to any more.
 func (a *arena) release(p *page) {
 	a.inUse.Add(-1)
+	dropPage(unsafe.Slice((*byte)(unsafe.Pointer(p)), pageBytes)) //nolint:gosec // every page begins pageBytes of a chunk
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	dropPage(unsafe.Slice((*byte)(unsafe.Pointer(p)), pageBytes)) //nolint:gosec // every page begins pageBytes of a chunk
 	a.free = append(a.free, p)
 }
 

@@ -197,6 +197,17 @@ func TestVictims(t *testing.T) {
 	}
 }
 
+// TestLoweredLimit exhausts a key by lowering its limit: it is no victim then.
+func TestLoweredLimit(t *testing.T) {
+	t.Parallel()
+	l, _ := newSmall(t, 1)
+	high, low := gcra(t, 10, time.Hour), gcra(t, 5, time.Hour)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", high, 9)), true)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", low, 1)), false)
+	decide(t, l, backend.AllOrNothing, asks(ask("B", low, 1)), true)
+	wantKeys(t, l, []string{"A"}, []string{"B"})
+}
+
 // TestEqualKeysWithoutRoom has two rules for one new key of a full store.
 func TestEqualKeysWithoutRoom(t *testing.T) {
 	t.Parallel()

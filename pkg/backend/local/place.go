@@ -20,11 +20,11 @@ func (b *batch) locate(i int) {
 	}
 	it.from = it.shard.read(p, slot, layout)
 	it.page, it.slot = p, slot
-	it.pin(len(b.items) > 1)
+	b.pin(it)
 }
 
-func (it *item) pin(on bool) {
-	if on {
+func (b *batch) pin(it *item) {
+	if len(b.items) > 1 {
 		it.page.layouts[it.slot] |= pinned
 	}
 }
@@ -54,7 +54,7 @@ func (b *batch) room(i int) {
 	if it.hits != 0 && b.req.Charge != backend.Look {
 		if it.page, it.slot = s.victim(it.hash, b.now); it.page != nil {
 			it.evict, it.victim = true, it.page.entries[it.slot].hash
-			it.pin(len(b.items) > 1)
+			b.pin(it)
 			return
 		}
 	}
@@ -96,7 +96,7 @@ func (b *batch) unmark(items []item) {
 // are, then those that move entries.
 func (b *batch) commit(items []item) {
 	for i := range items {
-		if it := &items[i]; it.last && it.to.changed && it.stays() {
+		if it := &items[i]; it.last && it.stays() && (it.to.changed || it.newlyLimited(b.now)) {
 			b.keep(it, it.page, it.slot)
 		}
 	}
@@ -109,6 +109,12 @@ func (b *batch) commit(items []item) {
 
 // stays says whether the key has an entry and still needs it.
 func (it *item) stays() bool { return it.page != nil && !it.evict && it.to.ResetAfter > 0 }
+
+// newlyLimited says whether the key is at its limit and the entry does not know,
+// since the limit fell after it was written.
+func (it *item) newlyLimited(now int64) bool {
+	return it.to.Remaining == 0 && it.page.entries[it.slot].limited <= now
+}
 
 // move writes an outcome that begins or ends an entry, or goes to the overflow.
 func (b *batch) move(it *item) {

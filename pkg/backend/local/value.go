@@ -74,14 +74,12 @@ func (v *value) clone() value {
 	}
 }
 
-// limitedUntil is the instant until which v refuses a single hit, or 0.
+// limitedUntil is the instant until which v refuses a single hit, or 0. No rule
+// with a state refuses a single hit for ever.
 func (v *value) limitedUntil(rule *algorithms.Rule, now, remaining int64) int64 {
 	if remaining > 0 {
 		return 0
 	}
 	look := v.decide(rule, now, 0, false)
-	if look.RetryAfter == algorithms.Never {
-		return after(now, look.ResetAfter)
-	}
 	return after(now, look.RetryAfter)
 }
