@@ -100,10 +100,15 @@ func TestOverflow(t *testing.T) {
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("stats (-want +got):\n%s", diff)
 			}
+			decide(t, l, backend.AllOrNothing, asks(ask("A", rule, -1)), true)
+			decide(t, l, backend.AllOrNothing, asks(ask("E", rule, 0)), false)
+			decide(t, l, backend.Look, asks(ask("E", rule, 1)), false)
+			decide(t, l, backend.AllOrNothing, asks(ask("E", rule, 2)), true)
+			wantKeys(t, l, []string{"E"}, []string{"A"})
 			clock.Advance(2 * time.Hour)
 			decide(t, l, backend.AllOrNothing, asks(ask("E", rule, 0)), true)
 			decide(t, l, backend.AllOrNothing, asks(ask("F", rule, 2)), true)
-			wantKeys(t, l, []string{"F"}, []string{"A"})
+			wantKeys(t, l, []string{"F"}, []string{"E"})
 			sweepRound(l)
 			if len(l.overflow.states) > 0 {
 				t.Errorf("%d shared states outlive their time", len(l.overflow.states))
@@ -225,7 +230,8 @@ func TestEqualKeysWithoutRoom(t *testing.T) {
 		t.Parallel()
 		l, _ := newSmall(t, 1)
 		decide(t, l, backend.AllOrNothing, asks(ask("A", one, 10)), true)
-		decide(t, l, backend.AllOrNothing, asks(ask("B", one, 5), ask("B", two, 7), ask("C", one, 5), ask("B", one, 0)), true, true, true, true)
+		decide(t, l, backend.AllOrNothing, asks(ask("B", one, 3), ask("B", two, 4)), true, true)
+		decide(t, l, backend.AllOrNothing, asks(ask("B", one, 2), ask("B", two, 3), ask("C", one, 5), ask("B", one, 0)), true, true, true, true)
 		decide(t, l, backend.Look, asks(ask("D", one, 1)), false)
 		decide(t, l, backend.Look, asks(ask("D", two, 3)), true)
 		decide(t, l, backend.Look, asks(ask("D", two, 4)), false)

@@ -39,7 +39,7 @@ func TestSweptWalk(t *testing.T) {
 			l := newStore(t, Options{Now: clock.Now, SweepEvery: idle})
 			l.shards = l.shards[:1]
 			step := 0
-			backendtest.Walk{Steps: walkSteps, Seed: 2, Keys: test.keys, Check: func(*backend.Request, []backend.Answer) {
+			backendtest.Walk{Steps: walkSteps, Seed: 2, Keys: test.keys, Check: func() {
 				l.sweepPage()
 				if step++; step%100 == 0 {
 					check(t, l)
