@@ -43,8 +43,7 @@ func (b *batch) room(i int) {
 			it.page, it.slot, it.evict, it.victim = prev.page, prev.slot, prev.evict, prev.victim
 			return
 		}
-		prev.last = prev.shared.last == it.prev
-		it.prev = -1
+		prev.last, it.prev = true, -1
 	}
 	s := it.shard
 	if s.table.keys+s.promised < s.maxKeys {
@@ -61,7 +60,8 @@ func (b *batch) room(i int) {
 	b.share(i)
 }
 
-// share makes item i start from the overflow state of its rule.
+// share makes item i start from the overflow state of its rule, or from what an
+// earlier item would leave of it. Both write there, the later one last.
 func (b *batch) share(i int) {
 	it, o := &b.items[i], b.store.overflow
 	if !b.overflow {
@@ -71,10 +71,7 @@ func (b *batch) share(i int) {
 	o.decisions++
 	it.shared = o.state(it.ask.Rule)
 	it.from = it.shared.value
-	if it.prev = it.shared.last; it.prev >= 0 {
-		b.items[it.prev].last = false
-	}
-	it.shared.last = i
+	it.prev, it.shared.last = it.shared.last, i
 }
 
 // unmark takes back the marks of a plan: pins, promises and ends of chains. It
