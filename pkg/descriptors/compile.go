@@ -12,6 +12,12 @@ type Source struct {
 	Data []byte
 }
 
+// Options are how rule files are taken together.
+type Options struct {
+	// MergeDomains lets several files add rules to one domain.
+	MergeDomains bool
+}
+
 // Compile reads rule files into a tree. The findings hold every error and
 // warning of every file; if one is an Error, the tree is nil. A file, or a set
 // of files, is refused when
@@ -21,7 +27,7 @@ type Source struct {
 //   - a value is of the wrong type or out of its range;
 //   - two rules of a level have the same key and value;
 //   - a rule's numbers cannot be: see algorithms.New.
-func Compile(sources []Source) (*Tree, Findings) {
+func Compile(sources []Source, _ Options) (*Tree, Findings) {
 	c := &compiler{tree: &Tree{domains: map[string]*Domain{}}, files: map[string]string{}}
 	sources = slices.SortedFunc(slices.Values(sources), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range sources {

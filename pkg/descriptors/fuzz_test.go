@@ -22,7 +22,7 @@ func FuzzCompile(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tree, findings := descriptors.Compile([]descriptors.Source{{Name: "f.yaml", Data: data}})
+		tree, findings := descriptors.Compile([]descriptors.Source{{Name: "f.yaml", Data: data}}, descriptors.Options{})
 		if (tree == nil) != (findings.Err() != nil) {
 			t.Fatalf("loaded = %v with findings %v", tree != nil, findings)
 		}

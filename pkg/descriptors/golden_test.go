@@ -39,7 +39,7 @@ func golden(t *testing.T, path string, good bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, findings := descriptors.Compile([]descriptors.Source{{Name: filepath.Base(path), Data: data}})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: filepath.Base(path), Data: data}}, descriptors.Options{})
 	if (tree != nil) != good {
 		t.Errorf("loaded = %v, want %v\n%v", tree != nil, good, findings)
 	}

@@ -13,11 +13,12 @@ import (
 // defaults is what rules of a file take where they say nothing.
 type defaults struct {
 	algorithm string
+	named     bool // the file names it
 	onError   OnError
 }
 
 func (d *defaultsNode) checked() defaults {
-	return defaults{d.algorithm.or("fixed_window"), onErrors[d.onError.or("error")]}
+	return defaults{d.algorithm.or("fixed_window"), d.algorithm != nil, onErrors[d.onError.or("error")]}
 }
 
 var onErrors = map[string]OnError{"error": OnErrorFail, "allow": OnErrorAllow, "deny": OnErrorDeny, "local": OnErrorLocal}
@@ -28,6 +29,7 @@ func (c *compiler) rule(d *descriptorNode, at place) *Rule {
 	r := &Rule{
 		Index: len(c.tree.Rules), Domain: c.domain, Path: at.path, Entries: at.entries, Name: l.name.or(""), File: c.reader.file, Line: d.at.Line,
 		Shadow: d.shadow.or(false), Quota: d.quota.or(false), OnError: at.defaults.onError,
+		AlgorithmNamed: l.algorithm != nil || at.defaults.named,
 	}
 	if l.onError != nil {
 		r.OnError = onErrors[l.onError.is]

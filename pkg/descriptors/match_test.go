@@ -15,7 +15,7 @@ import (
 
 func compile(tb testing.TB, text string) *descriptors.Tree {
 	tb.Helper()
-	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "rules.yaml", Data: []byte(text)}}, descriptors.Options{})
 	if tree == nil {
 		tb.Fatal(findings)
 	}
@@ -99,7 +99,7 @@ func TestDomainIsExact(t *testing.T) {
 func TestDomainInTwoFiles(t *testing.T) {
 	t.Parallel()
 	file := []byte("domain: shop\n")
-	tree, findings := descriptors.Compile([]descriptors.Source{{"b.yaml", file}, {"a.yaml", file}})
+	tree, findings := descriptors.Compile([]descriptors.Source{{"b.yaml", file}, {"a.yaml", file}}, descriptors.Options{})
 	want := "b.yaml:1:9: domain shop is already in a.yaml"
 	if err := findings.Err(); tree != nil || err == nil || err.Error() != want {
 		t.Errorf("loaded %v, error %v, want %s", tree != nil, err, want)
@@ -111,7 +111,7 @@ func TestEveryFileIsReported(t *testing.T) {
 	t.Parallel()
 	_, findings := descriptors.Compile([]descriptors.Source{
 		{"c.yaml", nil}, {"b.yaml", []byte("domain: [")}, {"a.yaml", []byte("domain: a\nx: 1\ny: 2\n")},
-	})
+	}, descriptors.Options{})
 	var got []string
 	for _, f := range findings {
 		got = append(got, fmt.Sprintf("%s:%d", f.File, f.Line))
@@ -144,7 +144,7 @@ func TestKeysNeverCollide(t *testing.T) {
 			e = append(e, descriptors.Entry{Key: pick(), Value: pick()})
 		}
 		domain := pick()
-		key := string(descriptors.AppendKey(nil, limit, domain, e))
+		key := string((&descriptors.Rule{Domain: domain}).AppendKey(nil, limit, e))
 		identity := fmt.Sprintf("%q %q", domain, e)
 		if other, ok := seen[key]; ok && other != identity {
 			t.Fatalf("%s and %s share a key", identity, other)
@@ -194,9 +194,9 @@ func TestIdentity(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			e := entries("a", "1")
-			from := descriptors.AppendKey(nil, limits(t, row.from), "d", e)
-			to := descriptors.AppendKey(nil, limits(t, row.to), "d", e)
+			r, e := &descriptors.Rule{Domain: "d"}, entries("a", "1")
+			from := r.AppendKey(nil, limits(t, row.from), e)
+			to := r.AppendKey(nil, limits(t, row.to), e)
 			if bytes.Equal(from, to) != row.same {
 				t.Errorf("same key = %v, want %v", !row.same, row.same)
 			}

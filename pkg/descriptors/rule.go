@@ -47,6 +47,13 @@ type Rule struct {
 	Shadow    bool
 	Quota     bool
 	Adaptive  *Adaptive // nil for other algorithms
+	Replaces  []string  // the names of the rules whose place it takes in a request
+
+	// AlgorithmNamed says that the rule, or its file's defaults, name an algorithm.
+	AlgorithmNamed bool
+	// Metadata is what the rule adds to an answer: text, numbers (float64), booleans,
+	// nil, []any and map[string]any. Nobody may change it.
+	Metadata map[string]any
 
 	// What a caller is told of the limit: requests per so many units.
 	RequestsPerUnit uint32
@@ -92,17 +99,18 @@ func (r *Rule) Group() uint64 {
 // the meaning of a state.
 const keyVersion = 1
 
-// AppendKey appends the identity of what a rule keeps for a descriptor: format
-// version, family, for window kinds also window and buckets, the domain and the
-// entries, each behind its length, so that no two descriptors share a key.
-func AppendKey(dst []byte, limit *algorithms.Rule, domain string, entries []Entry) []byte {
+// AppendKey appends the identity of what the rule keeps for a descriptor under
+// its present limit: format version, family, for window kinds also window and
+// buckets, the domain and the entries, each behind its length, so that no two
+// descriptors share a key.
+func (r *Rule) AppendKey(dst []byte, limit *algorithms.Rule, entries []Entry) []byte {
 	family := limit.Kind().Family()
 	dst = append(dst, keyVersion, byte(family))
 	if family != algorithms.TATFamily {
 		dst = binary.AppendUvarint(dst, uint64(limit.Window()))  //nolint:gosec // a window is positive
 		dst = binary.AppendUvarint(dst, uint64(limit.Buckets())) //nolint:gosec // buckets are positive
 	}
-	dst = appendText(dst, domain)
+	dst = appendText(dst, r.Domain)
 	for i := range entries {
 		dst = appendText(dst, entries[i].Key)
 		dst = appendText(dst, entries[i].Value)
