@@ -29,7 +29,7 @@ func check(args []string, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	_, findings := descriptors.Compile(sources)
+	_, findings := descriptors.Compile(sources, descriptors.Options{})
 	for _, f := range findings {
 		fmt.Fprintln(p.stdout, f)
 	}

@@ -59,7 +59,7 @@ func load(path string, p *process) (*rules.Set, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	tree, findings := descriptors.Compile(sources)
+	tree, findings := descriptors.Compile(sources, descriptors.Options{})
 	if tree == nil {
 		for _, f := range findings {
 			fmt.Fprintln(p.stderr, f)

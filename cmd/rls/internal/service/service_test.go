@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T, text string) *bench {
 	t.Helper()
-	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "rules.yaml", Data: []byte(text)}}, descriptors.Options{})
 	if tree == nil {
 		t.Fatal(findings)
 	}
