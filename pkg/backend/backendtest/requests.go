@@ -113,6 +113,19 @@ func testEqualKeysDifferentRules(t *testing.T, open Open) {
 	})
 }
 
+// testFullRefund wants a key whose hits were all given back to be as if never
+// seen, for the next ask of the same request, too, and after a step of the clock.
+func testFullRefund(t *testing.T, open Open) {
+	eachShape(t, open, func(s *subject, rule func(numbers) *backend.Rule) {
+		one, two := rule(numbers{limit: 10, window: 4 * time.Second}), rule(numbers{limit: 10, window: 4 * time.Second})
+		s.equal("admitted", 1, s.admitted(1, ask("k", one, 3)))
+		s.clock.Advance(-time.Second)
+		_, answers := s.decide(backend.AllOrNothing, ask("k", one, -10), ask("k", two, 1))
+		_, fresh := s.decide(backend.AllOrNothing, ask("other", two, 1))
+		s.equal("answer after the refund", fresh[0], answers[1])
+	})
+}
+
 // testLookCharge wants a Look's answers to be those of a charge, and no trace of it.
 func testLookCharge(t *testing.T, open Open) {
 	eachShape(t, open, func(s *subject, rule func(numbers) *backend.Rule) {

@@ -138,10 +138,10 @@ func (b *batch) plan(i int, hits int64) {
 	it.to.changed = it.to.changed || changed
 }
 
-// leaves is what an item would leave to the next one, fresh if that is nothing
-// or has another layout.
+// leaves is what an item would leave to the next one, fresh if that has another
+// layout.
 func (it *item) leaves(layout algorithms.Layout) value {
-	if it.rule().Layout() != layout || it.to.changed && it.to.ResetAfter == 0 {
+	if it.rule().Layout() != layout {
 		return fresh(layout)
 	}
 	v := it.from.clone()
