@@ -124,16 +124,13 @@ func (r *Rule) decideCounts(c *Counts, now, hits int64) (CountsEdit, Decision) {
 // in force, none of it elapsed; but no further ahead than the next one.
 func (r *Rule) advance(c *Counts, now int64) (elapsed int64, healed bool) {
 	index := now / r.subWindow
-	switch {
-	case c.index <= index || c.total() == 0:
+	if c.index <= index || c.total() == 0 {
 		c.move(index)
 		return now - index*r.subWindow, false
-	case c.index > index+1:
-		c.move(index + 1)
-		return 0, true
-	default:
-		return 0, false
 	}
+	healed = c.index > index+1
+	c.move(min(c.index, index+1))
+	return 0, healed
 }
 
 // taken is the estimate of the hits in the window, rounded up: the oldest count

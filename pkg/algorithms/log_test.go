@@ -72,25 +72,26 @@ func TestEditsOfNothingAreZero(t *testing.T) {
 	log.decide(150, 2)
 	counts.decide(150, 2)
 	tests := []struct {
-		name      string
-		now, hits int64
-		zero      bool
+		name                string
+		now, hits           int64
+		logZero, countsZero bool
 	}{
-		{"a look", 160, 0, true},
-		{"a refusal", 160, 1, true},
-		{"a refusal for ever", 160, 3, true},
-		{"a charge", 400, 1, false},
-		{"a refund", 160, -1, false},
-		{"a look that heals", 20, 0, false},
-		{"a refusal that heals", 20, 1, false},
+		{"a look", 160, 0, true, true},
+		{"a refusal", 160, 1, true, true},
+		{"a refusal for ever", 160, 3, true, true},
+		{"a charge", 400, 1, false, false},
+		{"a refund", 160, -1, false, false},
+		{"a look back by one sub-window", 120, 0, false, true},
+		{"a look that heals", 20, 0, false, false},
+		{"a refusal that heals", 20, 1, false, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if edit, _ := log.rule.DecideLog(log.log, test.now, test.hits); (edit == LogEdit{}) != test.zero {
+			if edit, _ := log.rule.DecideLog(log.log, test.now, test.hits); (edit == LogEdit{}) != test.logZero {
 				t.Errorf("the log's edit is %+v", edit)
 			}
-			if edit, _ := counts.rule.DecideCounts(counts.counts, test.now, test.hits); (edit == CountsEdit{}) != test.zero {
+			if edit, _ := counts.rule.DecideCounts(counts.counts, test.now, test.hits); (edit == CountsEdit{}) != test.countsZero {
 				t.Errorf("the counts' edit is %+v", edit)
 			}
 		})

@@ -31,9 +31,7 @@ func (l *Log) Apply(e LogEdit) {
 	for i := l.size - e.clamp; i < l.size; i++ {
 		l.ring[l.place(i)] = e.now
 	}
-	if e.expired > 0 {
-		l.head = l.place(e.expired)
-	}
+	l.head = l.place(e.expired)
 	l.size -= e.expired + e.refund
 	l.grow(l.size+e.hits, e.limit)
 	for range e.hits {
@@ -65,8 +63,5 @@ func (l *Log) at(i int) int64 { return l.ring[l.place(i)] }
 
 // until is the number of entries that are not after t.
 func (l *Log) until(t int64) int {
-	if l.size > 0 && l.at(l.size-1) <= t { // usual: the clock has not stepped back
-		return l.size
-	}
 	return sort.Search(l.size, func(i int) bool { return l.at(i) > t })
 }
