@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,7 +94,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestContext pins that the end of the context ends the program.
+// TestContext pins that the end of the context ends the program, in order.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -101,8 +103,8 @@ func TestContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := p.Wait(); err == nil {
-		t.Error("ended with success")
+	if err := p.Wait(); err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("ended with %v", err)
 	}
 }
 
@@ -201,14 +203,13 @@ func TestCountStart(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	before, err := CPU(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
+	before := used(t)
+	for before < 10*tick {
+		before = used(t)
 	}
-	for after := before; after < before+2*tick; {
-		if after, err = CPU(os.Getpid()); err != nil {
-			t.Fatal(err)
-		}
+	cpu, err := CPU(os.Getpid())
+	if after := used(t); err != nil || cpu < before-2*tick || cpu > after {
+		t.Errorf("CPU time is %v, %v, want %v to %v", cpu, err, before-2*tick, after)
 	}
 	if n, err := RSS(os.Getpid()); err != nil || n < 1<<20 || n > 1<<40 {
 		t.Errorf("resident memory is %d bytes, %v", n, err)
@@ -216,4 +217,14 @@ func TestUsage(t *testing.T) {
 	if _, err := CPU(1 << 30); err == nil {
 		t.Error("no process, no error")
 	}
+}
+
+// used is the CPU time of this process.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
