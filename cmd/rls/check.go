@@ -5,7 +5,6 @@ import (
 
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
-	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
 func check(args []string, p *process) error {
@@ -13,7 +12,7 @@ func check(args []string, p *process) error {
 		Name: "check",
 		Usage: "rls check DIR reports every error and warning of the rule files in DIR as file:line:column.\n" +
 			"It prints nothing and exits 0 if there is none; it exits 1 if there is an error.",
-		Flags: []string{"config"},
+		Flags: []string{"config", "compat", "merge-domain-config"},
 	}, args, p)
 	if err != nil {
 		return err
@@ -25,11 +24,11 @@ func check(args []string, p *process) error {
 	default:
 		return usageError{fmt.Errorf("unexpected argument %q; rls check takes one directory", s.Args[1])}
 	}
-	sources, err := rules.Read(s.Config)
+	sources, err := rules.Read(s.Config, ruleOptions(s))
 	if err != nil {
 		return usageError{err}
 	}
-	_, findings := descriptors.Compile(sources, descriptors.Options{})
+	_, findings := rules.Compile(sources, ruleOptions(s))
 	for _, f := range findings {
 		fmt.Fprintln(p.stdout, f)
 	}
@@ -37,4 +36,8 @@ func check(args []string, p *process) error {
 		return errReported
 	}
 	return nil
+}
+
+func ruleOptions(s *settings.Settings) rules.Options {
+	return rules.Options{Compat: s.Compat != "", MergeDomains: s.MergeDomains}
 }

@@ -58,12 +58,23 @@ func TestBadInput(t *testing.T) {
 			"rls: --http-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
+			"admin port in use", []string{
+				"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--admin-addr", taken.Addr().String(),
+			}, 2,
+			"rls: --admin-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
+		},
+		{
 			"not an address", []string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"}, 2,
 			"rls: --grpc-addr: listen tcp: address 8081: missing port in address",
 		},
 		{"redis", []string{"--backend", "redis"}, 2, "rls: --backend redis is not in this version; the local backend needs nothing to be installed"},
 		{"other backend", []string{"--backend", "memcache"}, 2, `rls: --backend is "memcache", must be local`},
 		{"no keys", []string{"--local-max-keys", "0"}, 2, "rls: --local-max-keys is 0, must be at least 1"},
+		{"compat", []string{"--compat", "limitador"}, 2, `rls: --compat is "limitador", must be envoyproxy or nothing`},
+		{"response headers", []string{"--response-headers", "ietf, x-rate"}, 2, `rls: --response-headers has "x-rate", must be of retry-after, x-ratelimit, ietf`},
+		{"header name", []string{"--limit-headers", "--reset-header", "a: b"}, 2, `rls: "a: b" is no header name, must be letters, digits and dashes`},
+		{"no header name", []string{"--limit-headers", "--limit-header", ""}, 2, `rls: "" is no header name, must be letters, digits and dashes`},
+		{"not yes or no", []string{"--shadow-mode=maybe"}, 2, `rls: invalid boolean value "maybe" for --shadow-mode: parse error; rls serve --help lists the flags`},
 		{"log level", []string{"--log-level", "loud"}, 2, `rls: log level is "loud", must be debug, info, warn or error`},
 		{"log format", []string{"--log-format", "xml"}, 2, `rls: log format is "xml", must be json or console`},
 		{"format", []string{"replay", "--format", "xml", trace}, 2, `rls: --format is "xml", must be json or table`},

@@ -8,9 +8,9 @@ import (
 
 	"github.com/eb50146d/rls/cmd/rls/internal/replay"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
-	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
 func replayTrace(args []string, p *process) (err error) {
@@ -19,7 +19,7 @@ func replayTrace(args []string, p *process) (err error) {
 		Usage: "rls replay TRACE.jsonl evaluates a trace with its own clock and prints every answer. A line of a trace:\n" +
 			`{"t_ns": 1790000000000000000, "domain": "shop", "descriptors": [{"entries": [{"key": "tenant", "value": "a"}]}]}` +
 			"\nTRACE may be - for standard input.",
-		Flags: []string{"config", "backend", "local-max-keys", "format"},
+		Flags: []string{"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "format"},
 	}, args, p)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func replayTrace(args []string, p *process) (err error) {
 	if len(s.Args) != 1 {
 		return usageError{fmt.Errorf("%d arguments after the flags; rls replay takes one, TRACE.jsonl", len(s.Args))}
 	}
-	set, err := load(s.Config, p)
+	set, err := load(s, p)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func replayTrace(args []string, p *process) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		trace = file
 	}
-	if err := replay.Trace(background(), set, s.LocalMaxKeys, trace, output(s.Format, p.stdout)); err != nil {
+	if err := replay.Trace(background(), replay.Config{Rules: set, Options: service.Options{Shadow: s.Shadow, Quota: s.Quota}, MaxKeys: s.LocalMaxKeys}, trace, output(s.Format, p.stdout)); err != nil {
 		return fmt.Errorf("%s: %w", s.Args[0], err)
 	}
 	return nil
@@ -54,17 +54,17 @@ func output(format string, w io.Writer) replay.Writer {
 }
 
 // load reads rules that must not have an error.
-func load(path string, p *process) (*rules.Set, error) {
-	sources, err := rules.Read(path)
+func load(s *settings.Settings, p *process) (*rules.Set, error) {
+	sources, err := rules.Read(s.Config, ruleOptions(s))
 	if err != nil {
 		return nil, usageError{err}
 	}
-	tree, findings := descriptors.Compile(sources, descriptors.Options{})
+	tree, findings := rules.Compile(sources, ruleOptions(s))
 	if tree == nil {
 		for _, f := range findings {
 			fmt.Fprintln(p.stderr, f)
 		}
 		return nil, errReported
 	}
-	return rules.Bind(tree, "", telemetry.New(version)), nil
+	return rules.Bind(tree, ruleOptions(s), telemetry.New(version)), nil
 }

@@ -21,7 +21,9 @@ func serve(args []string, p *process) error {
 		Name:  "serve",
 		Usage: "rls serve answers Envoy's rate-limit requests by the rules of a directory.",
 		Flags: []string{
-			"config", "backend", "local-max-keys", "grpc-addr", "http-addr", "drain-delay", "drain-timeout", "log-level", "log-format",
+			"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "grpc-addr", "http-addr",
+			"admin-addr", "pprof", "response-headers", "limit-headers", "limit-header", "remaining-header", "reset-header",
+			"response-metadata", "drain-delay", "drain-timeout", "log-level", "log-format",
 		},
 	}, args, p)
 	if err != nil {

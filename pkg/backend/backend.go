@@ -30,6 +30,9 @@ type Rule struct {
 	// state that new keys share when a bounded store is full.
 	Group   uint64
 	OnError OnError
+	// CountRefused says that, in a request charged so, this fixed window counts
+	// refused hits, too.
+	CountRefused bool
 }
 
 // Mode is how an ask counts in the verdict.
@@ -61,8 +64,9 @@ const (
 	AllOrNothing Charge = iota + 1
 	// Independent decides and charges every ask by itself, in order.
 	Independent
-	// CountRefused adds every ask's hits before it compares, as envoyproxy/ratelimit
-	// does: refused hits count and a look is over only above the limit.
+	// CountRefused is Independent, but for asks whose rule says CountRefused: those
+	// add their hits before they compare, as envoyproxy/ratelimit does, so that
+	// refused hits count and a look is over only above the limit.
 	CountRefused
 	// Look decides with the real hits and writes nothing.
 	Look

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
@@ -16,11 +17,18 @@ import (
 // maxLine is the longest line of a trace, in bytes.
 const maxLine = 16 << 20
 
-// Trace evaluates every line of a trace, in order, on a fresh local store of
-// maxKeys keys, and gives each request's answer to out. An error names the line.
-func Trace(ctx context.Context, set *rules.Set, maxKeys int, trace io.Reader, out Writer) error {
-	r := &runner{set: set, out: out}
-	r.store = local.New(local.Options{Now: func() int64 { return r.now }, MaxKeys: maxKeys})
+// Config is what a trace is evaluated with.
+type Config struct {
+	Rules   *rules.Set
+	Options service.Options
+	MaxKeys int // of the store
+}
+
+// Trace evaluates every line of a trace, in order, on a fresh local store, and
+// gives each request's answer to out. An error names the line.
+func Trace(ctx context.Context, c Config, trace io.Reader, out Writer) error {
+	r := &runner{Config: c, out: out}
+	r.store = local.New(local.Options{Now: r.now.Load, MaxKeys: c.MaxKeys})
 	lines := bufio.NewScanner(trace)
 	lines.Buffer(nil, maxLine)
 	number := 0
@@ -42,10 +50,10 @@ func Trace(ctx context.Context, set *rules.Set, maxKeys int, trace io.Reader, ou
 }
 
 type runner struct {
-	set        *rules.Set
+	Config
 	store      *local.Local
 	out        Writer
-	now        int64
+	now        atomic.Int64 // the trace's; the store's sweeper reads it, too
 	evaluation service.Evaluation
 }
 
@@ -54,7 +62,7 @@ func (r *runner) line(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	r.now = *l.Time
+	r.now.Store(*l.Time)
 	if l.SetLimit != nil {
 		return r.setLimit(l.SetLimit)
 	}
@@ -62,7 +70,7 @@ func (r *runner) line(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.evaluation.Run(ctx, r.set, r.store, q); err != nil {
+	if err := r.evaluation.Run(ctx, r.Options, r.Rules, r.store, q); err != nil {
 		return err
 	}
 	return r.out.Write(r.answer())
@@ -72,7 +80,7 @@ func (r *runner) setLimit(s *setLimit) error {
 	if s.RequestsPerUnit == nil {
 		return errors.New("set_limit.requests_per_unit is missing")
 	}
-	found := r.set.Named(s.Rule, s.Domain)
+	found := r.Rules.Named(s.Rule, s.Domain)
 	switch {
 	case len(found) == 0:
 		return fmt.Errorf("set_limit: no rule is called %q", s.Rule)
@@ -88,7 +96,7 @@ func (r *runner) setLimit(s *setLimit) error {
 // answer is the evaluation as it is written out.
 func (r *runner) answer() *Answer {
 	e := &r.evaluation
-	a := &Answer{Time: r.now, Overall: code(e.Verdict == backend.OverLimit), Statuses: make([]Status, len(e.Results))}
+	a := &Answer{Time: r.now.Load(), Overall: code(e.Verdict == backend.OverLimit), Statuses: make([]Status, len(e.Results))}
 	for i := range e.Results {
 		a.Statuses[i] = statusOf(&e.Results[i])
 	}

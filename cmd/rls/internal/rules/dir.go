@@ -16,11 +16,11 @@ import (
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
-// Read reads the rule files of a directory and of those in it: every *.yaml and
-// *.yml, sorted by name. Names that begin with a dot are left out, and so are
-// the directories behind a Kubernetes ConfigMap's links. The path of one file is
-// taken as well.
-func Read(path string) ([]descriptors.Source, error) {
+// Read reads the rule files of a directory and of those in it, sorted by name:
+// every *.yaml and *.yml, in compat mode every file. Names that begin with a dot
+// are left out, and so are the directories behind a Kubernetes ConfigMap's links.
+// The path of one file is taken as well.
+func Read(path string, o Options) ([]descriptors.Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, reading(path, err)
@@ -43,7 +43,7 @@ func Read(path string) ([]descriptors.Source, error) {
 				return filepath.SkipDir
 			}
 			return nil
-		case entry.IsDir() || !isRuleFile(name):
+		case entry.IsDir() || !o.Compat && !isRuleFile(name):
 			return nil
 		}
 		data, err := os.ReadFile(name) //nolint:gosec // inside the operator's directory
@@ -74,6 +74,11 @@ func reading(path string, err error) error {
 func isRuleFile(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".yaml" || ext == ".yml"
+}
+
+// Compile compiles the files of a directory.
+func Compile(sources []descriptors.Source, o Options) (*descriptors.Tree, descriptors.Findings) {
+	return descriptors.Compile(sources, descriptors.Options{MergeDomains: o.MergeDomains})
 }
 
 // hash tells two sets of files apart, by names and contents.

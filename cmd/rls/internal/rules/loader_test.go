@@ -36,7 +36,7 @@ func newPlace(t *testing.T) *place {
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	p := &place{t: t, dir: t.TempDir(), metrics: telemetry.New("test"), logs: logs}
-	p.loader = NewLoader(p.dir, p.metrics, zap.New(core), func() time.Time { return time.Unix(1000, 0) })
+	p.loader = NewLoader(p.dir, Options{}, p.metrics, zap.New(core), func() time.Time { return time.Unix(1000, 0) })
 	return p
 }
 
@@ -48,6 +48,12 @@ func (p *place) write(name, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+func (p *place) polls(n int) {
+	for range n {
+		p.loader.poll()
 	}
 }
 
@@ -87,43 +93,53 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.want(1, 1, 0)
-	polls := func(n int) {
-		for range n {
-			p.loader.poll()
-		}
-	}
-	polls(3)
+	polls := p.polls
+	polls(2 * settled)
 	p.want(1, 1, 0)
 
 	p.write("rules.yaml", two)
-	polls(1)
+	polls(settled - 1)
 	p.want(1, 1, 0)
-	polls(3)
+	polls(settled)
 	p.want(2, 2, 0)
 
 	p.write("rules.yaml", wrong)
-	polls(5)
+	polls(2 * settled)
 	p.want(2, 2, 1)
 	if text := fmt.Sprint(p.logs.FilterMessage("rules refused").All()[0].ContextMap()["errors"]); !strings.Contains(text, "rules.yaml:2:65: shop.k: unit is") {
 		t.Errorf("logged %s, want the error with its place", text)
 	}
+	if state := p.loader.State(); len(state.Errors) != 1 || state.Active == nil || state.Active.Version != 2 {
+		t.Errorf("%+v, want the error beside version 2", state)
+	}
 
 	p.write("rules.yaml", one)
-	polls(1)
+	polls(settled - 1)
 	p.write("rules.yaml", two) // while it was being looked at
-	polls(1)
+	polls(settled - 1)
 	p.want(2, 2, 1)
 	polls(1)
 	p.want(2, 3, 1)
 
-	if err := os.Remove(filepath.Join(p.dir, "rules.yaml")); err != nil {
+	remove(t, filepath.Join(p.dir, "rules.yaml"))
+	polls(settled - 1)
+	p.write("rules.yaml", one) // deleted and made again: no moment without limits
+	polls(settled)
+	p.want(1, 4, 1)
+
+	remove(t, filepath.Join(p.dir, "rules.yaml"))
+	polls(settled)
+	p.want(1, 4, 2)
+	p.write("rules.yaml", two)
+	polls(settled)
+	p.want(2, 5, 2)
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	polls(3)
-	p.want(2, 3, 2)
-	p.write("rules.yaml", one)
-	polls(2)
-	p.want(1, 4, 2)
 }
 
 // TestBrokenAtFirst: nothing is in force until the files are mended.
@@ -136,8 +152,7 @@ func TestBrokenAtFirst(t *testing.T) {
 	}
 	p.want(0, 0, 1)
 	p.write("rules.yaml", one)
-	p.loader.poll()
-	p.loader.poll()
+	p.polls(settled)
 	p.want(1, 1, 1)
 }
 
@@ -151,7 +166,7 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go p.loader.Watch(t.Context(), time.Second)
 		p.write("rules.yaml", two)
-		time.Sleep(2500 * time.Millisecond) // of the bubble's clock
+		time.Sleep((settled + 1) * time.Second) // of the bubble's clock
 		synctest.Wait()
 		p.want(2, 2, 0)
 	})
@@ -181,8 +196,7 @@ func TestConfigMap(t *testing.T) {
 	p.want(1, 1, 0)
 	p.write("..2026_02/rules.yaml", two)
 	link("..2026_02", "..data")
-	p.loader.poll()
-	p.loader.poll()
+	p.polls(settled)
 	p.want(2, 2, 0)
 }
 
@@ -200,7 +214,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{p.dir, linked, p.dir + "/"} {
-		sources, err := Read(dir)
+		sources, err := Read(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +226,7 @@ func TestRead(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	sources, err := Read(filepath.Join(p.dir, "b.yaml"))
+	sources, err := Read(filepath.Join(p.dir, "b.yaml"), Options{})
 	if err != nil || len(sources) != 1 {
 		t.Errorf("%v, %v, want the one file", sources, err)
 	}
@@ -231,7 +245,7 @@ func TestReadErrors(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := Read(row.path); err == nil || err.Error() != row.want {
+			if _, err := Read(row.path, Options{}); err == nil || err.Error() != row.want {
 				t.Errorf("error %v, want %s", err, row.want)
 			}
 		})
@@ -254,8 +268,7 @@ func TestSeriesOfDroppedRules(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "other.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	p.loader.poll()
-	p.loader.poll()
+	p.polls(settled)
 	want := `
 # HELP rls_decisions_total Descriptors decided, by rule, algorithm and verdict.
 # TYPE rls_decisions_total counter

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
 	"github.com/eb50146d/rls/pkg/algorithms"
@@ -9,12 +10,24 @@ import (
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
+// Options are how a set is read and bound.
+type Options struct {
+	// Compat counts rules that name no algorithm as envoyproxy/ratelimit does, and
+	// reads files of any name.
+	Compat bool
+	// MergeDomains lets several files add rules to one domain.
+	MergeDomains bool
+}
+
 // Set is one loaded set of rules, each bound to what the backend and the metrics
 // need of it.
 type Set struct {
-	Tree *descriptors.Tree
-	Hash string // of the files
+	Tree     *descriptors.Tree
+	Hash     string // of the files
+	Version  int    // how many sets this process has loaded
+	LoadedAt time.Time
 
+	options   Options
 	bound     []*Bound
 	overrides map[string]*telemetry.Decisions // domain → counters of rules that requests brought along
 	series    map[telemetry.Series]bool
@@ -30,9 +43,9 @@ type Bound struct {
 
 // Bind makes a set of a tree. Series of rules that requests bring along have no
 // algorithm, since theirs is that of the rule they replace.
-func Bind(tree *descriptors.Tree, hash string, metrics *telemetry.Metrics) *Set {
+func Bind(tree *descriptors.Tree, o Options, metrics *telemetry.Metrics) *Set {
 	s := &Set{
-		Tree: tree, Hash: hash,
+		Tree: tree, options: o,
 		bound: make([]*Bound, len(tree.Rules)), overrides: map[string]*telemetry.Decisions{}, series: map[telemetry.Series]bool{},
 	}
 	count := func(of telemetry.Series) *telemetry.Decisions {
@@ -40,7 +53,7 @@ func Bind(tree *descriptors.Tree, hash string, metrics *telemetry.Metrics) *Set 
 		return metrics.Decisions(of)
 	}
 	for i, r := range tree.Rules {
-		s.bound[i] = bind(r, count(telemetry.Series{Domain: r.Domain, Rule: r.Label(), Algorithm: algorithmOf(r)}))
+		s.bound[i] = s.bind(r, count(telemetry.Series{Domain: r.Domain, Rule: r.Label(), Algorithm: algorithmOf(r)}))
 	}
 	for _, d := range tree.Domains() {
 		s.overrides[d.Name] = count(telemetry.Series{Domain: d.Name, Rule: descriptors.OverridePath})
@@ -48,10 +61,13 @@ func Bind(tree *descriptors.Tree, hash string, metrics *telemetry.Metrics) *Set 
 	return s
 }
 
-func bind(r *descriptors.Rule, decisions *telemetry.Decisions) *Bound {
+func (s *Set) bind(r *descriptors.Rule, decisions *telemetry.Decisions) *Bound {
 	b := &Bound{Rule: r, Decisions: decisions}
 	if !r.Unlimited {
-		b.limit.Store(&backend.Rule{Limit: r.Limit, Group: r.Group(), OnError: onError(r.OnError)})
+		b.limit.Store(&backend.Rule{
+			Limit: r.Limit, Group: r.Group(), OnError: onError(r.OnError),
+			CountRefused: s.options.Compat && !r.AlgorithmNamed && r.Limit.Kind() == algorithms.FixedWindow,
+		})
 	}
 	return b
 }
@@ -60,7 +76,7 @@ func bind(r *descriptors.Rule, decisions *telemetry.Decisions) *Bound {
 func (s *Set) Bound(r *descriptors.Rule) *Bound { return s.bound[r.Index] }
 
 // Override binds a rule that a request brought along.
-func (s *Set) Override(r *descriptors.Rule) *Bound { return bind(r, s.overrides[r.Domain]) }
+func (s *Set) Override(r *descriptors.Rule) *Bound { return s.bind(r, s.overrides[r.Domain]) }
 
 // Limit is the rule's present form for the backend; nil if it is unlimited.
 func (b *Bound) Limit() *backend.Rule { return b.limit.Load() }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -43,15 +44,17 @@ type Signals struct{ Drain, Stop <-chan struct{} }
 func (s *Server) Run(signals Signals) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	workers.Go(func() { s.loader.Watch(ctx, pollRules) })
 	workers.Go(func() { s.watchHealth(ctx) })
 	workers.Go(func() { failed <- s.grpc.Serve(s.grpcAt) })
-	workers.Go(func() {
-		if err := s.http.Serve(s.httpAt); !errors.Is(err, http.ErrServerClosed) {
+	serve := func(web *http.Server, at net.Listener) {
+		if err := web.Serve(at); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
-	})
+	}
+	workers.Go(func() { serve(s.http, s.httpAt) })
+	workers.Go(func() { serve(s.adminWeb, s.adminAt) })
 	var err error
 	select {
 	case <-signals.Drain:
@@ -104,8 +107,8 @@ func (s *Server) stop(signals Signals) {
 	}
 	s.grpc.Stop()
 	<-done
-	if err := s.http.Close(); err != nil {
-		s.log.Warn("closing the HTTP port", zap.Error(err))
+	if err := errors.Join(s.http.Close(), s.adminWeb.Close()); err != nil {
+		s.log.Warn("closing the HTTP ports", zap.Error(err))
 	}
 	s.log.Info("stopped")
 }

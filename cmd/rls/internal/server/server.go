@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,9 @@ import (
 // after two of these.
 const pollRules = 500 * time.Millisecond
 
+// headerTimeout is how long an HTTP caller may take to send its headers.
+const headerTimeout = 5 * time.Second
+
 // maxRequest is the largest message that is read, in bytes: more than Envoy's
 // header limits allow, and little enough that an odd one does not fill memory.
 const maxRequest = 1 << 20
@@ -41,10 +45,13 @@ type Server struct {
 	loader   *rules.Loader
 	store    *local.Local
 	health   *health.Server
+	service  *service.Service
 	grpc     *grpc.Server
 	http     *http.Server
+	adminWeb *http.Server
 	grpcAt   net.Listener
 	httpAt   net.Listener
+	adminAt  net.Listener
 	leaving  atomic.Bool
 }
 
@@ -53,41 +60,68 @@ type Server struct {
 // server then answers UNAVAILABLE until they are mended.
 func New(ctx context.Context, s *settings.Settings, version string, log *zap.Logger, now func() time.Time) (*Server, error) {
 	m := telemetry.New(version)
-	srv := &Server{settings: s, log: log, metrics: m, loader: rules.NewLoader(s.Config, m, log, now), health: health.NewServer()}
+	options := rules.Options{Compat: s.Compat != "", MergeDomains: s.MergeDomains}
+	srv := &Server{
+		settings: s, log: log, metrics: m, health: health.NewServer(),
+		loader: rules.NewLoader(s.Config, options, m, log, now),
+	}
 	if err := srv.loader.Load(); err != nil {
 		return nil, err
 	}
 	if err := srv.listen(ctx); err != nil {
 		return nil, err
 	}
-	srv.store = local.New(local.Options{MaxKeys: s.LocalMaxKeys})
+	srv.store = local.New(local.Options{Now: storeClock(), MaxKeys: s.LocalMaxKeys})
 	srv.gauges()
-	srv.serveGRPC(service.New(service.Config{
+	srv.service = service.New(service.Config{
 		Rules: srv.loader.Active, Store: srv.store, Metrics: m, Log: log, Now: now,
-	}))
+		Options:  service.Options{Shadow: s.Shadow, Quota: s.Quota},
+		Describe: s.ResponseMetadata,
+		Headers: service.Headers{
+			RetryAfter: slices.Contains(s.ResponseHeaders, "retry-after"),
+			XRateLimit: slices.Contains(s.ResponseHeaders, "x-ratelimit"),
+			IETF:       slices.Contains(s.ResponseHeaders, "ietf"),
+			Limit:      s.LimitHeader, Remaining: s.RemainingHeader, Reset: s.ResetHeader,
+		},
+	})
+	srv.serveGRPC()
 	srv.serveHTTP()
 	return srv, nil
 }
 
-func (s *Server) listen(ctx context.Context) (err error) {
+// listen opens all ports, or none.
+func (s *Server) listen(ctx context.Context) error {
 	var config net.ListenConfig
-	if s.grpcAt, err = config.Listen(ctx, "tcp", s.settings.GRPCAddr); err != nil {
-		return fmt.Errorf("--grpc-addr: %w", err)
-	}
-	if s.httpAt, err = config.Listen(ctx, "tcp", s.settings.HTTPAddr); err != nil {
-		return fmt.Errorf("--http-addr: %w", errors.Join(err, s.grpcAt.Close()))
+	var open []net.Listener
+	for _, l := range []struct {
+		flag, address string
+		to            *net.Listener
+	}{
+		{"--grpc-addr", s.settings.GRPCAddr, &s.grpcAt},
+		{"--http-addr", s.settings.HTTPAddr, &s.httpAt},
+		{"--admin-addr", s.settings.AdminAddr, &s.adminAt},
+	} {
+		listener, err := config.Listen(ctx, "tcp", l.address)
+		if err != nil {
+			for _, o := range open {
+				err = errors.Join(err, o.Close())
+			}
+			return fmt.Errorf("%s: %w", l.flag, err)
+		}
+		*l.to = listener
+		open = append(open, listener)
 	}
 	return nil
 }
 
-func (s *Server) serveGRPC(rls *service.Service) {
+func (s *Server) serveGRPC() {
 	s.grpc = grpc.NewServer(
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.SharedWriteBuffer(true),
 		grpc.MaxRecvMsgSize(maxRequest),
 	)
-	rls.Register(s.grpc)
+	s.service.Register(s.grpc)
 	registerHealth(s.grpc, s.health)
 	reflection.Register(s.grpc)
 }
@@ -95,6 +129,7 @@ func (s *Server) serveGRPC(rls *service.Service) {
 func (s *Server) serveHTTP() {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(s.metrics.Registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/json", s.serveJSON)
 	mux.HandleFunc("/healthcheck", func(w http.ResponseWriter, r *http.Request) {
 		if !s.ready(r.Context()) {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -102,7 +137,8 @@ func (s *Server) serveHTTP() {
 		}
 		_, _ = w.Write([]byte("OK")) //nolint:errcheck // the caller has gone
 	})
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
+	s.adminWeb = &http.Server{Handler: s.admin(), ReadHeaderTimeout: headerTimeout}
 }
 
 func (s *Server) gauges() {

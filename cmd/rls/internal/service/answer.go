@@ -10,10 +10,10 @@ import (
 	"github.com/eb50146d/rls/pkg/backend"
 )
 
-// The keys of the dynamic metadata that every answer with a rule carries. Envoy
-// puts them under envoy.filters.http.ratelimit.
+// The keys of the dynamic metadata that answers carry. Envoy puts them under
+// envoy.filters.http.ratelimit.
 const (
-	// metadataRule is the rule that refused, else the one with the least remaining.
+	// metadataRule is the rule that decided: see Deciding.
 	metadataRule = "rls.rule"
 	// metadataDelay is how long the request has to wait before it goes on: whole
 	// milliseconds as digits in a string, because Envoy would print a number of
@@ -27,11 +27,17 @@ func (e *Evaluation) Answer() *codec.Response {
 	if e.Verdict == backend.OverLimit {
 		a.Code = codec.OverLimit
 	}
+	plain := true // whether no rule says more than envoyproxy/ratelimit would
 	for i := range e.Results {
-		a.Statuses[i] = e.Results[i].status()
+		r := &e.Results[i]
+		a.Statuses[i] = r.status()
+		plain = plain && (r.Limit == nil || r.Limit.CountRefused)
 	}
-	if name := e.deciding(); name != "" {
-		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataRule, Value: name})
+	if plain {
+		return a
+	}
+	if r := e.Deciding(); r != nil {
+		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataRule, Value: r.Rule.Label()})
 	}
 	if delay := e.Delay(); delay > 0 {
 		text := strconv.FormatInt(int64((delay+time.Millisecond-1)/time.Millisecond), 10)
@@ -55,23 +61,45 @@ func (e *Evaluation) Delay() time.Duration {
 	return longest
 }
 
-// deciding is the label of the rule that refused the request, else of the one
-// with the least remaining; "" if nothing was decided.
-func (e *Evaluation) deciding() string {
-	name, least := "", int64(math.MaxInt64)
+// Deciding is the result that a caller should hear of: in a refused request, of
+// those that refused it, the one with the longest wait; else the one with the
+// least remaining. It is nil if nothing was decided.
+func (e *Evaluation) Deciding() *Result {
+	var found *Result
 	for i := range e.Results {
 		r := &e.Results[i]
-		if r.Answer == nil {
-			continue
-		}
-		if e.Verdict == backend.OverLimit && r.Over() {
-			return r.Rule.Label()
-		}
-		if r.Answer.Remaining < least {
-			name, least = r.Rule.Label(), r.Answer.Remaining
+		switch {
+		case r.Answer == nil:
+		case found == nil || e.goesBefore(r, found):
+			found = r
 		}
 	}
-	return name
+	return found
+}
+
+func (e *Evaluation) goesBefore(r, other *Result) bool {
+	if e.Verdict == backend.OverLimit {
+		if a, b := r.weight(), other.weight(); a != b {
+			return a > b
+		}
+		if r.Over() {
+			return r.Wait() > other.Wait()
+		}
+	}
+	return r.Answer.Remaining < other.Answer.Remaining
+}
+
+// weight orders what refuses a request: a rule that does so alone, a quota rule,
+// which needs all others of its kind, and one that does not.
+func (r *Result) weight() int {
+	switch {
+	case !r.Over():
+		return 0
+	case r.Rule.Quota:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // Over says whether the rule refuses the descriptor; one in shadow never does.
@@ -98,8 +126,8 @@ func (r *Result) status() codec.Status {
 	if s.Limit.UnitMultiplier == 1 {
 		s.Limit.UnitMultiplier = 0 // left out, which means the same and every Envoy understands
 	}
-	s.Remaining = uint32(min(r.Answer.Remaining, math.MaxUint32)) //nolint:gosec // cut to what fits
-	s.HasReset, s.Reset = true, r.reset()
+	s.Remaining = r.Remaining()
+	s.HasReset, s.Reset = true, r.Reset()
 	return s
 }
 
@@ -109,20 +137,37 @@ func (r *Result) RequestsPerUnit() uint32 {
 	return uint32(min(r.Limit.Limit.Limit(), math.MaxUint32)) //nolint:gosec // a limit has at most 32 bits
 }
 
-// reset is when to come back, in whole seconds, because Envoy cuts off the rest:
-// when refused, until the same request is admitted, or the window where no wait
-// helps; else until the limit is whole again, which for a window on the epoch's
-// grid is always the window's end.
-func (r *Result) reset() time.Duration {
+// Remaining is the hits that are left, as far as an answer can say.
+func (r *Result) Remaining() uint32 {
+	return uint32(min(r.Answer.Remaining, math.MaxUint32)) //nolint:gosec // cut to what fits
+}
+
+// never says that no wait admits the request: the rule denies, or the hits are
+// more than it ever has.
+func (r *Result) never() bool {
+	return r.Limit.Limit.Kind() == algorithms.Deny || r.Answer.RetryAfter == algorithms.Never
+}
+
+// Wait is the time until the same request is admitted, exactly; the window where
+// no wait helps.
+func (r *Result) Wait() time.Duration {
+	if r.never() {
+		return r.Limit.Limit.Window()
+	}
+	return r.Answer.RetryAfter
+}
+
+// Reset is when to come back, in whole seconds, because Envoy cuts off the rest:
+// when refused, after the wait; else when the limit is whole again, which for a
+// window on the epoch's grid is always the window's end.
+func (r *Result) Reset() time.Duration {
 	wait := r.Answer.ResetAfter
-	limit := r.Limit.Limit
 	switch {
-	case limit.Kind() == algorithms.Deny, !r.Answer.Allowed && r.Answer.RetryAfter == algorithms.Never:
-		wait = limit.Window()
 	case !r.Answer.Allowed:
-		wait = r.Answer.RetryAfter
+		wait = r.Wait()
 	case r.Rule.OnGrid():
-		wait = limit.Window() - time.Duration(r.Answer.Now%int64(limit.Window()))
+		window := r.Limit.Limit.Window()
+		wait = window - time.Duration(r.Answer.Now%int64(window))
 	}
 	return (wait + time.Second - 1) / time.Second * time.Second
 }

@@ -24,11 +24,11 @@ func newCounts(m *telemetry.Metrics) counts {
 	}
 }
 
-func (c *counts) request(e *Evaluation, err error) {
+func (c *counts) request(verdict backend.Verdict, err error) {
 	switch {
 	case err != nil:
 		c.metrics.Requests(status.Code(err).String(), "").Inc()
-	case e.Verdict == backend.OverLimit:
+	case verdict == backend.OverLimit:
 		c.over.Inc()
 	default:
 		c.ok.Inc()
@@ -42,6 +42,7 @@ func (c *counts) decisions(e *Evaluation) {
 		switch {
 		case !e.Known:
 			c.unknownDomain.Inc()
+		case r.Replaced:
 		case r.Rule == nil:
 			c.noRule.Inc()
 		case r.Answer == nil:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
@@ -21,6 +22,12 @@ type BadRequest string
 
 func (b BadRequest) Error() string { return string(b) }
 
+// Options are what an operator sets for all rules at once.
+type Options struct {
+	Shadow bool // no request is refused; statuses still say what each rule thought
+	Quota  bool // a request is refused only if all its rules are over
+}
+
 // Evaluation is one request's way through the rules. It can be used again.
 type Evaluation struct {
 	Verdict backend.Verdict
@@ -35,16 +42,18 @@ type Evaluation struct {
 
 // Result is what became of one descriptor.
 type Result struct {
-	Rule *rules.Bound // nil: no rule matched
-	// Answer is the backend's; nil if there was nothing to decide, since no rule
-	// matched or the rule is unlimited.
+	Rule *rules.Bound // nil: no rule matched, or another rule of the request replaces it
+	// Replaced says that another rule of the request took the rule's place.
+	Replaced bool
+	// Answer is the backend's; nil if there was nothing to decide, since there is
+	// no rule or the rule is unlimited.
 	Answer *backend.Answer
 	// Limit is the form of the rule that decided; nil where Answer is.
 	Limit *backend.Rule
 }
 
 // Run evaluates a request. Its only error is a BadRequest.
-func (e *Evaluation) Run(ctx context.Context, set *rules.Set, store backend.Backend, q *codec.Request) error {
+func (e *Evaluation) Run(ctx context.Context, o Options, set *rules.Set, store backend.Backend, q *codec.Request) error {
 	switch {
 	case q.Err != nil:
 		return BadRequest("the message is malformed: " + q.Err.Error())
@@ -58,7 +67,10 @@ func (e *Evaluation) Run(ctx context.Context, set *rules.Set, store backend.Back
 	e.reset(len(q.Descriptors))
 	if domain := set.Tree.Domain(q.Domain); domain != nil {
 		e.Known = true
-		if err := e.ask(set, domain, q); err != nil {
+		if err := e.find(set, domain, q); err != nil {
+			return err
+		}
+		if err := e.ask(o, domain, q); err != nil {
 			return err
 		}
 	}
@@ -78,43 +90,70 @@ func (e *Evaluation) Run(ctx context.Context, set *rules.Set, store backend.Back
 	return nil
 }
 
-// ask finds every descriptor's rule and puts its question to the backend's
-// request.
-func (e *Evaluation) ask(set *rules.Set, domain *descriptors.Domain, q *codec.Request) error {
+// find gives every descriptor its rule, and then takes those away that another
+// rule of the request replaces. An unlimited rule replaces but is not replaced.
+func (e *Evaluation) find(set *rules.Set, domain *descriptors.Domain, q *codec.Request) error {
+	replacing := false
+	for i := range q.Descriptors {
+		rule, err := ruleOf(set, domain, &q.Descriptors[i])
+		if err != nil {
+			return BadRequest(fmt.Sprintf("descriptors[%d]: %s", i, err))
+		}
+		e.Results[i].Rule = rule
+		replacing = replacing || rule != nil && len(rule.Replaces) > 0
+	}
+	if !replacing {
+		return nil
+	}
+	var replaced []string
+	for i := range e.Results {
+		if rule := e.Results[i].Rule; rule != nil {
+			replaced = append(replaced, rule.Replaces...)
+		}
+	}
+	for i := range e.Results {
+		if r := &e.Results[i]; r.Rule != nil && !r.Rule.Unlimited && slices.Contains(replaced, r.Rule.Name) {
+			r.Rule, r.Replaced = nil, true
+		}
+	}
+	return nil
+}
+
+// ask makes the backend's request of the rules found.
+func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request) error {
 	e.request.Charge = backend.AllOrNothing
 	if domain.Charge == descriptors.Independent {
 		e.request.Charge = backend.Independent
 	}
 	for i := range q.Descriptors {
-		d := &q.Descriptors[i]
-		rule, err := find(set, domain, d)
-		if err != nil {
-			return BadRequest(fmt.Sprintf("descriptors[%d]: %s", i, err))
-		}
-		if rule == nil {
+		d, r := &q.Descriptors[i], &e.Results[i]
+		if r.Rule == nil {
+			e.request.QuotaPass = e.request.QuotaPass || o.Quota
 			continue
 		}
-		r := &e.Results[i]
-		r.Rule, r.Limit = rule, rule.Limit()
+		r.Limit = r.Rule.Limit()
 		if r.Limit == nil {
 			continue
+		}
+		if r.Limit.CountRefused {
+			e.request.Charge = backend.CountRefused
 		}
 		hits := hitsOf(q, d)
 		if hits < 0 && !domain.AllowRefunds {
 			return BadRequest(fmt.Sprintf("descriptors[%d]: is_negative_hits is set, domain %q does not allow refunds", i, domain.Name))
 		}
 		start := len(e.keys)
-		e.keys = descriptors.AppendKey(e.keys, r.Limit.Limit, domain.Name, d.Entries)
+		e.keys = r.Rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
 		e.request.Asks = append(e.request.Asks, backend.Ask{
-			Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: modeOf(rule),
+			Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: modeOf(o, r.Rule),
 		})
 	}
 	return nil
 }
 
-// find is the rule that decides a descriptor: the one that the request brings
+// ruleOf is the rule that decides a descriptor: the one that the request brings
 // along, else the one that its entries lead to; nil if there is neither.
-func find(set *rules.Set, domain *descriptors.Domain, d *codec.Descriptor) (*rules.Bound, error) {
+func ruleOf(set *rules.Set, domain *descriptors.Domain, d *codec.Descriptor) (*rules.Bound, error) {
 	matched := domain.Match(d.Entries)
 	if d.HasLimit {
 		multiplier := uint32(1)
@@ -149,12 +188,12 @@ func hitsOf(q *codec.Request, d *codec.Descriptor) int64 {
 	return hits
 }
 
-func modeOf(r *rules.Bound) backend.Mode {
+func modeOf(o Options, r *rules.Bound) backend.Mode {
 	var m backend.Mode
-	if r.Shadow {
+	if r.Shadow || o.Shadow {
 		m |= backend.Shadow
 	}
-	if r.Quota {
+	if r.Quota || o.Quota {
 		m |= backend.Quota
 	}
 	return m

@@ -71,7 +71,7 @@ func TestOverGRPC(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oneRule)
 	metrics := telemetry.New("test")
-	b.set = rules.Bind(b.set.Tree, "", metrics)
+	b.set = rules.Bind(b.set.Tree, rules.Options{}, metrics)
 	client := rlspb.NewRateLimitServiceClient(dial(t, service.Config{Rules: func() *rules.Set { return b.set }, Store: b.store, Metrics: metrics}))
 	var got []rlspb.RateLimitResponse_Code
 	for range 3 {

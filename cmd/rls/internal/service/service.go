@@ -30,11 +30,17 @@ type Config struct {
 	Metrics *telemetry.Metrics
 	Log     *zap.Logger
 	Now     func() time.Time
+
+	Options Options
+	Headers Headers
+	// Describe adds the request and its rules' metadata to every answer's dynamic
+	// metadata.
+	Describe bool
 }
 
 // Service is Envoy's RateLimitService. It is safe for concurrent use.
 type Service struct {
-	Config
+	config Config
 	work   sync.Pool // of *work
 	counts counts
 }
@@ -47,7 +53,7 @@ type work struct {
 
 // New makes a Service.
 func New(c Config) *Service {
-	return &Service{Config: c, counts: newCounts(c.Metrics), work: sync.Pool{New: func() any { return new(work) }}}
+	return &Service{config: c, counts: newCounts(c.Metrics), work: sync.Pool{New: func() any { return new(work) }}}
 }
 
 // Register adds the service to a gRPC server, which must use the codec package's
@@ -55,71 +61,81 @@ func New(c Config) *Service {
 func (s *Service) Register(to grpc.ServiceRegistrar) {
 	to.RegisterService(&grpc.ServiceDesc{
 		ServiceName: Name,
-		HandlerType: (*decider)(nil),
+		HandlerType: (*answerer)(nil),
 		Methods:     []grpc.MethodDesc{{MethodName: "ShouldRateLimit", Handler: handle}},
 		Metadata:    "envoy/service/ratelimit/v3/rls.proto",
 	}, s)
 }
 
-type decider interface {
-	shouldRateLimit(ctx context.Context, q *codec.Request, e *Evaluation) (*codec.Response, error)
+type answerer interface {
+	Answer(ctx context.Context, decode func(any) error) (*codec.Response, error)
 }
 
 func handle(srv any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // gRPC's order
-	s, ok := srv.(*Service)
+	s, ok := srv.(answerer)
 	if !ok {
 		return nil, status.Error(codes.Internal, "not a rate limit service")
 	}
-	started := s.Now()
+	answer, err := s.Answer(ctx, decode)
+	if err != nil {
+		return nil, err // not a nil answer in an interface
+	}
+	return answer, nil
+}
+
+// Answer answers the request that decode reads. Its errors are gRPC statuses,
+// never of code UNKNOWN; a panic becomes INTERNAL, so that the caller's failure
+// mode decides.
+func (s *Service) Answer(ctx context.Context, decode func(any) error) (answer *codec.Response, err error) {
+	started := s.config.Now()
 	w, ok := s.work.Get().(*work)
 	if !ok {
 		w = new(work)
 	}
 	defer func() {
+		if fault := recover(); fault != nil {
+			s.config.Log.Error("panic while deciding", zap.Any("fault", fault), zap.ByteString("stack", debug.Stack()))
+			answer, err = nil, status.Error(codes.Internal, "rls failed while deciding, see its log")
+		}
+		s.counts.request(w.evaluation.Verdict, err)
+		s.config.Metrics.Duration.Observe(float64(s.config.Now().Sub(started)) / float64(time.Microsecond))
 		w.request.Reset()
 		s.work.Put(w)
 	}()
 	if err := decode(&w.request); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "the message is malformed: %v", err)
 	}
-	answer, err := s.shouldRateLimit(ctx, &w.request, &w.evaluation)
-	s.Metrics.Duration.Observe(float64(s.Now().Sub(started)) / float64(time.Microsecond))
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return s.answer(ctx, &w.request, &w.evaluation)
 }
 
-// shouldRateLimit answers one request. Its errors are gRPC statuses, never of
-// code UNKNOWN; a panic becomes INTERNAL, so that the caller's failure mode
-// decides.
-func (s *Service) shouldRateLimit(ctx context.Context, q *codec.Request, e *Evaluation) (answer *codec.Response, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.Log.Error("panic while deciding", zap.Any("fault", fault), zap.ByteString("stack", debug.Stack()))
-			answer, err = nil, status.Error(codes.Internal, "rls failed while deciding, see its log")
-		}
-		s.counts.request(e, err)
-	}()
-	set := s.Rules()
+func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation) (*codec.Response, error) {
+	set := s.config.Rules()
 	if set == nil {
 		return nil, status.Error(codes.Unavailable, "no rules are loaded yet, see the log of rls")
 	}
-	if err := e.Run(ctx, set, s.Store, q); err != nil {
+	if err := e.Run(ctx, s.config.Options, set, s.config.Store, q); err != nil {
 		return nil, toStatus(err)
 	}
 	s.counts.decisions(e)
-	if log := s.Log.Check(zap.DebugLevel, "decided"); log != nil {
+	if log := s.config.Log.Check(zap.DebugLevel, "decided"); log != nil {
 		log.Write(zap.String("domain", q.Domain), zap.Any("descriptors", q.Descriptors), zap.Uint8("verdict", uint8(e.Verdict)))
 	}
 	switch e.Verdict {
 	case backend.OK, backend.OverLimit:
-		return e.Answer(), nil
 	case backend.Failed:
 		return nil, status.Error(codes.Unavailable, "the store did not decide in time")
 	default:
 		return nil, status.Error(codes.Internal, "the store gave no verdict")
 	}
+	a := e.Answer()
+	s.config.Headers.add(e, a)
+	if s.config.Describe {
+		var err error
+		if a.MoreMetadata, err = e.describe(q); err != nil {
+			return nil, toStatus(err)
+		}
+	}
+	return a, nil
 }
 
 // toStatus is the one place where an error becomes a gRPC code.

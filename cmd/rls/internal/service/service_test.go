@@ -33,6 +33,8 @@ type bench struct {
 	store backend.Backend
 	now   int64
 	e     service.Evaluation
+
+	options service.Options
 }
 
 func newBench(t *testing.T, text string) *bench {
@@ -41,7 +43,7 @@ func newBench(t *testing.T, text string) *bench {
 	if tree == nil {
 		t.Fatal(findings)
 	}
-	b := &bench{t: t, set: rules.Bind(tree, "", telemetry.New("test")), now: noon}
+	b := &bench{t: t, set: rules.Bind(tree, rules.Options{}, telemetry.New("test")), now: noon}
 	store := local.New(local.Options{Now: func() int64 { return b.now }, MaxKeys: 1000})
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -54,7 +56,7 @@ func newBench(t *testing.T, text string) *bench {
 
 func (b *bench) ask(q *codec.Request) *codec.Response {
 	b.t.Helper()
-	if err := b.e.Run(b.t.Context(), b.set, b.store, q); err != nil {
+	if err := b.e.Run(b.t.Context(), b.options, b.set, b.store, q); err != nil {
 		b.t.Fatal(err)
 	}
 	return b.e.Answer()
@@ -357,7 +359,7 @@ descriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			var e service.Evaluation
-			err := e.Run(t.Context(), b.set, b.store, row.q)
+			err := e.Run(t.Context(), service.Options{}, b.set, b.store, row.q)
 			var bad service.BadRequest
 			if !errors.As(err, &bad) || bad.Error() != row.want {
 				t.Errorf("error %v, want %s", err, row.want)

@@ -3,10 +3,12 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,16 +16,26 @@ import (
 // Settings are the checked settings of a command.
 type Settings struct {
 	Config       string // directory of the rule files, or one file
+	Compat       string // "" or envoyproxy
+	MergeDomains bool
+	Shadow       bool // no rule is enforced
+	Quota        bool // every rule is a quota rule
 	Backend      string
 	LocalMaxKeys int
-	GRPCAddr     string
-	HTTPAddr     string
-	DrainDelay   time.Duration // between the signal to end and the end of service
-	DrainTimeout time.Duration // for the requests that are then under way
-	LogLevel     string
-	LogFormat    string
-	Format       string   // of replay's output
-	Args         []string // what follows the flags
+
+	GRPCAddr, HTTPAddr, AdminAddr string
+	PProf                         bool
+	DrainDelay                    time.Duration // between the signal to end and the end of service
+	DrainTimeout                  time.Duration // for the requests that are then under way
+	LogLevel, LogFormat           string
+
+	ResponseHeaders                           []string // of retry-after, x-ratelimit and ietf
+	LimitHeaders                              bool     // the three below
+	LimitHeader, RemainingHeader, ResetHeader string
+	ResponseMetadata                          bool
+
+	Format string   // of replay's output
+	Args   []string // what follows the flags
 }
 
 // ErrHelp says that the usage text was asked for and written.
@@ -41,7 +53,9 @@ func Read(c Command, args []string, env func(string) (string, bool), out io.Writ
 	s := &Settings{}
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	s.define(set, c.Flags)
+	for _, name := range c.Flags {
+		s.define(set, name)
+	}
 	if err := fromEnvironment(set, env); err != nil {
 		return nil, err
 	}
@@ -53,69 +67,58 @@ func Read(c Command, args []string, env func(string) (string, bool), out io.Writ
 		return nil, fmt.Errorf("%s; rls %s --help lists the flags", dashes(err.Error()), c.Name)
 	}
 	s.Args = set.Args()
+	s.complete(set)
 	return s, s.check()
 }
 
 // dashes writes flags the way that we document them.
 func dashes(text string) string {
-	text = strings.Replace(text, "not defined: -", "not defined: --", 1)
-	text = strings.Replace(text, "for flag -", "for flag --", 1)
-	return strings.Replace(text, "needs an argument: -", "needs an argument: --", 1)
+	for _, before := range []string{"not defined: ", "for flag ", "for ", "needs an argument: "} {
+		text = strings.Replace(text, before+"-", before+"--", 1)
+	}
+	return strings.ReplaceAll(text, "---", "--")
 }
 
-func (s *Settings) define(set *flag.FlagSet, names []string) {
-	all := map[string]func(name string){
-		"config": func(n string) {
-			set.StringVar(&s.Config, n, "config/examples", "`directory` with the rule files (*.yaml, *.yml), or one file")
-		},
-		"backend": func(n string) {
-			set.StringVar(&s.Backend, n, "local", "where states are kept; this version has `local`")
-		},
-		"local-max-keys": func(n string) {
-			set.IntVar(&s.LocalMaxKeys, n, 2_000_000, "most `keys` that the local backend keeps, about 100 bytes each")
-		},
-		"grpc-addr": func(n string) { set.StringVar(&s.GRPCAddr, n, ":8081", "`address` of the gRPC services") },
-		"http-addr": func(n string) {
-			set.StringVar(&s.HTTPAddr, n, ":8080", "`address` of /healthcheck and /metrics")
-		},
-		"drain-delay": func(n string) {
-			set.DurationVar(&s.DrainDelay, n, 5*time.Second, "`time` to go on serving after SIGTERM, while health says NOT_SERVING")
-		},
-		"drain-timeout": func(n string) {
-			set.DurationVar(&s.DrainTimeout, n, 5*time.Second, "`time` for requests under way after that")
-		},
-		"log-level": func(n string) {
-			set.StringVar(&s.LogLevel, n, "info", "least `level` logged: debug, info, warn or error")
-		},
-		"log-format": func(n string) { set.StringVar(&s.LogFormat, n, "console", "`format` of log lines: console or json") },
-		"format":     func(n string) { set.StringVar(&s.Format, n, "json", "`format` of the answers: json or table") },
-	}
-	for _, name := range names {
-		all[name](name)
-	}
-}
-
-// Variable is the environment variable of a flag: RLS_GRPC_ADDR for grpc-addr.
-func Variable(flagName string) string {
-	return "RLS_" + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
+// variables are the environment variables of a flag, ours first: RLS_GRPC_ADDR
+// for grpc-addr.
+func variables(flagName string) []string {
+	own := "RLS_" + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
+	return append([]string{own}, also[flagName]...)
 }
 
 func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
 	var errs []error
 	set.VisitAll(func(f *flag.Flag) {
-		value, ok := env(Variable(f.Name))
-		if !ok || value == "" {
+		for _, name := range variables(f.Name) {
+			value, ok := env(name)
+			if !ok || value == "" {
+				continue
+			}
+			if err := set.Set(f.Name, value); err != nil {
+				errs = append(errs, fmt.Errorf("invalid value %q for %s: %w", value, name, err))
+			}
 			return
-		}
-		if err := set.Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("invalid value %q for %s: %w", value, Variable(f.Name), err))
 		}
 	})
 	return errors.Join(errs...)
 }
 
+// complete fills in what depends on another setting.
+func (s *Settings) complete(set *flag.FlagSet) {
+	given := false
+	set.Visit(func(f *flag.Flag) { given = given || f.Name == "admin-addr" })
+	if s.Compat != "" && !given {
+		s.AdminAddr = ":6070" // where envoyproxy/ratelimit has it
+	}
+	if !s.LimitHeaders {
+		s.LimitHeader, s.RemainingHeader, s.ResetHeader = "", "", ""
+	}
+}
+
 func (s *Settings) check() error {
 	switch {
+	case s.Compat != "" && s.Compat != "envoyproxy":
+		return fmt.Errorf("--compat is %q, must be envoyproxy or nothing", s.Compat)
 	case s.Backend == "redis":
 		return errors.New("--backend redis is not in this version; the local backend needs nothing to be installed")
 	case s.Backend != "" && s.Backend != "local":
@@ -126,18 +129,34 @@ func (s *Settings) check() error {
 		return fmt.Errorf("--local-max-keys is %d, must be at least 1", s.LocalMaxKeys)
 	case s.DrainDelay < 0 || s.DrainTimeout < 0:
 		return errors.New("--drain-delay and --drain-timeout must not be negative")
-	default:
-		return nil
 	}
+	for _, h := range s.ResponseHeaders {
+		if !slices.Contains(responseHeaders, h) {
+			return fmt.Errorf("--response-headers has %q, must be of %s", h, strings.Join(responseHeaders, ", "))
+		}
+	}
+	for _, h := range []string{s.LimitHeader, s.RemainingHeader, s.ResetHeader} {
+		if strings.ContainsFunc(h, notInName) || s.LimitHeaders && h == "" {
+			return fmt.Errorf("%q is no header name, must be letters, digits and dashes", h)
+		}
+	}
+	return nil
+}
+
+// notInName says whether a character cannot be in a header's name (RFC 9110, 5.1).
+func notInName(c rune) bool {
+	letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
 }
 
 func usage(c Command, set *flag.FlagSet, out io.Writer) error {
 	var b strings.Builder
 	b.WriteString(c.Usage)
-	b.WriteString("\n\nFlags, each with its environment variable:\n")
+	b.WriteString("\n\nFlags, each with its environment variables:\n")
 	set.VisitAll(func(f *flag.Flag) {
 		kind, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(&b, "  --%s %s\n        %s (default %s, %s)\n", f.Name, kind, text, f.DefValue, Variable(f.Name))
+		head := strings.TrimSpace("--" + f.Name + " " + kind)
+		fmt.Fprintf(&b, "  %s\n        %s (default %s, %s)\n", head, text, cmp.Or(f.DefValue, "nothing"), strings.Join(variables(f.Name), ", "))
 	})
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err

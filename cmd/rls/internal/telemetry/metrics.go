@@ -3,6 +3,8 @@
 package telemetry
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -19,6 +21,7 @@ type Metrics struct {
 	reloads   *prometheus.CounterVec
 	loaded    prometheus.Gauge
 	rules     prometheus.Gauge
+	config    *prometheus.GaugeVec
 }
 
 // Decisions counts what became of the descriptors of one rule. An over-limit
@@ -48,10 +51,12 @@ func New(version string) *Metrics {
 		loaded:    gauge("config_loaded_timestamp_seconds", "When the active rules were loaded, in seconds since the epoch; 0 = never."),
 		rules:     gauge("config_rules", "Rules in the active configuration."),
 	}
+	m.config = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "rls", Name: "config_info", Help: "Always 1; the labels say which rules are in force."},
+		[]string{"source", "hash"})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "rls", Name: "build_info", Help: "Always 1; the label says which version runs."},
 		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.Registry.MustRegister(duration, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, build,
+	m.Registry.MustRegister(duration, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, m.config, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, result := range []string{"ok", "error"} {
 		m.reloads.WithLabelValues(result)
@@ -87,11 +92,13 @@ func (m *Metrics) Requests(code, verdict string) prometheus.Counter {
 	return m.requests.WithLabelValues(code, verdict)
 }
 
-// Loaded records a load of rules that succeeded at a time in seconds.
-func (m *Metrics) Loaded(rules int, at float64) {
+// Loaded records a load of rules that succeeded.
+func (m *Metrics) Loaded(source, hash string, rules int, at time.Time) {
 	m.reloads.WithLabelValues("ok").Inc()
 	m.rules.Set(float64(rules))
-	m.loaded.Set(at)
+	m.loaded.Set(float64(at.Unix()))
+	m.config.Reset()
+	m.config.WithLabelValues(source, hash).Set(1)
 }
 
 // Refused records a load of rules that failed.
