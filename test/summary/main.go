@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,13 +34,15 @@ func run(ctx context.Context, args []string, out io.Writer) (ok bool, err error)
 	defer starts.Close()           //nolint:errcheck // only read
 
 	r := newReport(out)
-	failure := goTest(ctx, args, starts.Name(), r)
+	if err := goTest(ctx, args, starts.Name(), r); err != nil {
+		return false, err
+	}
 	list, err := io.ReadAll(starts)
 	if err != nil {
 		return false, fmt.Errorf("reading the list of started processes: %w", err)
 	}
 	fmt.Fprintf(out, "%s; %s\n", r.verdict(), processes(string(list)))
-	return failure == nil && r.ok(), failure
+	return r.ok(), nil
 }
 
 // goTest feeds the events of go test to r.
@@ -57,10 +60,12 @@ func goTest(ctx context.Context, args []string, starts string, r *report) error 
 	if err := r.read(events); err != nil {
 		return fmt.Errorf("reading the events of go test: %w", err)
 	}
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("go test: %w", err)
+	err = cmd.Wait()
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+		r.exitFailed = true // and the reason is printed
+		return nil
 	}
-	return nil
+	return err
 }
 
 // processes counts the kinds in a list that has one on each line.

@@ -28,6 +28,7 @@ type report struct {
 	parents                 map[name]bool
 	passed, failed, skipped int // tests
 	broken                  int // packages that failed, for whatever reason
+	exitFailed              bool
 }
 
 func newReport(out io.Writer) *report {
@@ -128,7 +129,9 @@ func (r *report) print(lines ...string) {
 }
 
 // ok tells whether tests ran, all of them, and none failed.
-func (r *report) ok() bool { return r.passed > 0 && r.failed+r.skipped+r.broken == 0 }
+func (r *report) ok() bool {
+	return r.passed > 0 && r.failed+r.skipped+r.broken == 0 && !r.exitFailed
+}
 
 func (r *report) verdict() string {
 	if r.ok() {

@@ -30,6 +30,9 @@ func TestClock(t *testing.T) {
 				if got := time.Duration(c.now() - start); got != test.want {
 					t.Errorf("clock went %v, want %v", got, test.want)
 				}
+				if c.due.Load() <= int64(test.elapsed) {
+					t.Error("the wall is asked every time")
+				}
 			})
 		})
 	}

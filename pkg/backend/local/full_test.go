@@ -202,6 +202,26 @@ func TestVictims(t *testing.T) {
 	}
 }
 
+func TestOverflowSweep(t *testing.T) {
+	t.Parallel()
+	o := &overflow{states: map[overflowKey]*overflowState{}}
+	for group := range uint64(300) {
+		o.states[overflowKey{group: group}] = &overflowState{full: 10}
+	}
+	for _, step := range []struct {
+		now  int64
+		left int
+	}{{9, 300}, {10, 300 - 256}, {10, 0}} {
+		o.sweep(step.now)
+		if got := len(o.states); got != step.left {
+			t.Errorf("%d states are left at %d, want %d", got, step.now, step.left)
+		}
+	}
+	if o.states != nil {
+		t.Error("empty map keeps its memory")
+	}
+}
+
 // TestLoweredLimit exhausts a key by lowering its limit: it is no victim then.
 func TestLoweredLimit(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func (b *batch) join(i, tail int) bool {
 	for lead := tail; lead >= 0; lead = b.items[lead].prev {
 		if b.items[lead].ask.Rule == it.ask.Rule {
 			b.items[lead].hits = sum(b.items[lead].hits, it.hits)
-			it.lead, it.last = lead, false
+			it.lead = lead
 			return true
 		}
 	}

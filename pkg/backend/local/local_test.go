@@ -99,14 +99,15 @@ func TestSweeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newStore(t, Options{})
-		fillKeys(t, l, gcra(t, 1, time.Second), 0, 2000)
-		fillKeys(t, l, gcra(t, 1, time.Hour), 2000, 1000)
-		if got := l.Stats().Keys; got != 3000 {
-			t.Errorf("store has %d keys, want 3000", got)
+		const short, long = 20_000, 10_000
+		fillKeys(t, l, gcra(t, 1, time.Second), 0, short)
+		fillKeys(t, l, gcra(t, 1, time.Hour), short, long)
+		if got := l.Stats().Keys; got != short+long {
+			t.Errorf("store has %d keys, want %d", got, short+long)
 		}
-		time.Sleep(2*DefaultSweepEvery + time.Second)
-		if got := l.Stats().Keys; got != 1000 {
-			t.Errorf("swept store has %d keys, want 1000", got)
+		time.Sleep(DefaultSweepEvery + 2*time.Second)
+		if got := l.Stats().Keys; got != long {
+			t.Errorf("swept store has %d keys, want %d", got, long)
 		}
 	})
 }
@@ -133,16 +134,22 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	l, _ := newSmall(t, 100)
 	rule := gcra(t, 1, time.Hour)
-	fillKeys(t, l, rule, 0, 100)
+	fillKeys(t, l, rule, 0, 101)
+	if got := l.Stats().OverflowGroups; got != 1 {
+		t.Errorf("%d shared states after one key too many, want 1", got)
+	}
 	for range 2 {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := l.Stats(); got.Keys != 0 || got.MemoryBytes != 0 {
+		if got := l.Stats(); got.Keys != 0 || got.MemoryBytes != 0 || got.OverflowGroups != 0 {
 			t.Errorf("closed store: %+v", got)
 		}
 		decide(t, l, backend.AllOrNothing, asks(ask("k", rule, 1)), true)
 		decide(t, l, backend.AllOrNothing, asks(ask("k", rule, 1)), false)
+		if len(l.arena.chunks) > 0 {
+			t.Error("closed store maps memory that nobody will give back")
+		}
 	}
 	if err := l.Ready(t.Context()); err != nil {
 		t.Error(err)

@@ -40,6 +40,19 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestReleasedPage wants the system to have taken the memory: it reads as zero.
+func TestReleasedPage(t *testing.T) {
+	t.Parallel()
+	a := new(arena)
+	defer a.close()
+	p := a.alloc()
+	p.tags[0] = 1
+	a.release(p)
+	if p.tags[0] != 0 {
+		t.Error("released page keeps its content")
+	}
+}
+
 // BenchmarkMemory reports what the process grows by a key.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
