@@ -21,6 +21,7 @@ var programs struct {
 	ports            proc.Ports
 	root             string
 	rls, load, envoy string // paths
+	clocked          string // rls with a clock that tests set
 }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -45,11 +46,12 @@ func run(m *testing.M) int {
 }
 
 func prepare(ctx context.Context, dir string) error {
-	var errs [4]error
+	var errs [5]error
 	programs.root, errs[0] = proc.Root()
 	programs.envoy, errs[1] = proc.FindEnvoy(programs.root)
 	programs.rls, errs[2] = proc.Build(ctx, programs.root, "./cmd/rls", dir)
 	programs.load, errs[3] = proc.Build(ctx, programs.root, "./test/load", dir)
+	programs.clocked, errs[4] = proc.BuildTagged(ctx, programs.root, "./cmd/rls", dir, "testclock")
 	return errors.Join(errs[:]...)
 }
 

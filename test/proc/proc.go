@@ -39,10 +39,16 @@ type Process struct {
 
 // Start runs the program at path.
 func Start(ctx context.Context, name, path string, args ...string) (*Process, error) {
+	return startWith(ctx, name, path, nil, args...)
+}
+
+// startWith adds variables, as name=value, to the environment.
+func startWith(ctx context.Context, name, path string, env []string, args ...string) (*Process, error) {
 	p := &Process{name: name, done: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, path, args...) //nolint:gosec // the programs under test
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	p.cmd.SysProcAttr = attributes()
+	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = stopTimeout
 	if err := p.cmd.Start(); err != nil {

@@ -34,8 +34,13 @@ func Root() (string, error) {
 // Build compiles a package of the module at root, without cgo and race detector,
 // into dir, and returns the program's path.
 func Build(ctx context.Context, root, pkg, dir string) (string, error) {
-	path := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, pkg) //nolint:gosec // our own packages
+	return BuildTagged(ctx, root, pkg, dir, "")
+}
+
+// BuildTagged is Build under a build tag.
+func BuildTagged(ctx context.Context, root, pkg, dir, tag string) (string, error) {
+	path := filepath.Join(dir, filepath.Base(pkg)+tag)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", tag, "-o", path, pkg) //nolint:gosec // our own packages
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -48,16 +53,41 @@ func Build(ctx context.Context, root, pkg, dir string) (string, error) {
 type RLS struct {
 	*Process
 
-	GRPC int // port
-	HTTP int // port
-	conn *grpc.ClientConn
+	GRPC  int // port
+	HTTP  int // port
+	Admin int // port
+	conn  *grpc.ClientConn
 }
 
 // StartRLS starts the program at path with the rule files of the folder rules, and
 // returns when it is SERVING. It ends without a drain delay unless args say another.
 func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args ...string) (*RLS, error) {
+	return StartRLSWith(ctx, path, ports, rules, nil, args...)
+}
+
+// StartRLSWith is StartRLS with variables, as name=value, added to the environment.
+func StartRLSWith(ctx context.Context, path string, ports *Ports, rules string, env []string, args ...string) (*RLS, error) {
+	r, err := launch(ctx, path, ports, rules, env, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Await(ctx, func(ctx context.Context) error {
+		return r.Expect(ctx, healthpb.HealthCheckResponse_SERVING)
+	}); err != nil {
+		r.Stop() //nolint:errcheck // the first error says more
+		return nil, err
+	}
+	return r, nil
+}
+
+// LaunchRLS starts rls and does not wait for it to serve.
+func LaunchRLS(ctx context.Context, path string, ports *Ports, rules string, args ...string) (*RLS, error) {
+	return launch(ctx, path, ports, rules, nil, args...)
+}
+
+func launch(ctx context.Context, path string, ports *Ports, rules string, env []string, args ...string) (*RLS, error) {
 	r := &RLS{}
-	for _, port := range []*int{&r.GRPC, &r.HTTP} {
+	for _, port := range []*int{&r.GRPC, &r.HTTP, &r.Admin} {
 		var err error
 		if *port, err = ports.Take(ctx); err != nil {
 			return nil, err
@@ -69,15 +99,11 @@ func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args
 	}
 	r.conn = conn
 	args = append([]string{
-		"serve", "--config", rules, "--grpc-addr", Loopback(r.GRPC), "--http-addr", Loopback(r.HTTP), "--drain-delay", "0s",
+		"serve", "--config", rules, "--grpc-addr", Loopback(r.GRPC), "--http-addr", Loopback(r.HTTP), "--admin-addr", Loopback(r.Admin),
+		"--drain-delay", "0s",
 	}, args...)
-	if r.Process, err = Start(ctx, "rls", path, args...); err != nil {
-		return nil, err
-	}
-	if err := r.Await(ctx, func(ctx context.Context) error {
-		return r.Expect(ctx, healthpb.HealthCheckResponse_SERVING)
-	}); err != nil {
-		r.Stop() //nolint:errcheck // the first error says more
+	if r.Process, err = startWith(ctx, "rls", path, env, args...); err != nil {
+		conn.Close() //nolint:errcheck // the first error says more
 		return nil, err
 	}
 	return r, nil
