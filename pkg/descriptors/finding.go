@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Severity tells whether a finding refuses its file. The zero Severity is invalid.
@@ -21,21 +23,21 @@ const (
 // Finding is something wrong in a file, and where.
 type Finding struct {
 	Severity Severity
+	Class    Class
 	File     string
-	Line     int // from 1; 0 = about the file as a whole
-	Column   int // from 1, in characters; 0 where there is no line
+	Line     int // from 1
+	Column   int // from 1, in characters
 	Path     string
 	Text     string
+	Wanted   string // what would be right, "" if that goes without saying
+	Nearest  string // the known word that was most likely meant, "" if there is none
+	Excerpt  string // the line of the file and below it a caret under the column
 }
 
-// String is file:line:column: path: text, without the parts that are unknown.
+// String is one line: file:line:column: path: text, and what was meant or wanted.
 func (f Finding) String() string {
 	var b strings.Builder
-	b.WriteString(f.File)
-	if f.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)
-	}
-	b.WriteString(": ")
+	fmt.Fprintf(&b, "%s:%d:%d: ", f.File, f.Line, f.Column)
 	if f.Severity == Warning {
 		b.WriteString("warning: ")
 	}
@@ -44,8 +46,45 @@ func (f Finding) String() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(f.Text)
+	switch {
+	case f.Nearest != "":
+		b.WriteString(", did you mean " + f.Nearest + "?")
+	case f.Wanted != "":
+		b.WriteString(", must be " + f.Wanted)
+	}
+	return oneLine(b.String())
+}
+
+// Long is String, the excerpt, and what was wanted if String does not say so.
+func (f Finding) Long() string {
+	text := f.String()
+	if f.Excerpt != "" {
+		text += "\n" + f.Excerpt
+	}
+	if f.Nearest != "" && f.Wanted != "" {
+		text += "\n  must be " + f.Wanted
+	}
+	return text
+}
+
+// oneLine escapes what would break a line or disturb a terminal.
+func oneLine(text string) string {
+	if strings.IndexFunc(text, unprintable) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if unprintable(c) {
+			escaped := strconv.QuoteRuneToASCII(c)
+			b.WriteString(escaped[1 : len(escaped)-1])
+			continue
+		}
+		b.WriteRune(c)
+	}
 	return b.String()
 }
+
+func unprintable(c rune) bool { return c != ' ' && !unicode.IsPrint(c) }
 
 // Findings are all findings of a set of files, by file and position.
 type Findings []Finding
@@ -69,8 +108,13 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-func (fs Findings) sort() {
+// sorted are the findings in order, each once: what several aliases lead to is
+// found as often.
+func (fs Findings) sorted() Findings {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Text, b.Text))
+	})
+	return slices.CompactFunc(fs, func(a, b Finding) bool {
+		return a.File == b.File && a.Line == b.Line && a.Column == b.Column && a.Text == b.Text
 	})
 }

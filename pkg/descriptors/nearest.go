@@ -1,6 +1,9 @@
 package descriptors
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // oneOf lists words for an error text: «a, b or c».
 func oneOf(words []string) string {
@@ -12,43 +15,53 @@ func oneOf(words []string) string {
 }
 
 // nearest is the known word that a mistyped one most likely means, or "" where
-// none is near: at most a third of its letters differ, or it is one of the two
-// words joined wrongly.
+// none is near: one letter in three, but at least one, is wrong, missing, too
+// much or in its neighbour's place; or the word is a beginning or a part of one.
 func nearest(word string, known []string) string {
-	best, bestDistance := "", max(2, len(word)/3)+1
-	lower := strings.ToLower(word)
+	word = strings.ToLower(word)
+	if len(word) > maxWord {
+		return ""
+	}
+	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
-		if d := distance(lower, k); d < bestDistance {
-			best, bestDistance = k, d
+		if d := distance(word, k); d < least {
+			best, least = k, d
 		}
 	}
-	return best
-}
-
-// hint is « (did you mean X?)» or "".
-func hint(word string, known []string) string {
-	if n := nearest(word, known); n != "" {
-		return " (did you mean " + n + "?)"
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, word) || slices.Contains(strings.Split(k, "_"), word) {
+			return k
+		}
 	}
 	return ""
 }
 
-// distance is the Levenshtein distance in bytes.
+// maxWord is longer than any word there is, in bytes.
+const maxWord = 40
+
+// distance is how many letters (bytes) two words differ in, where two neighbours
+// that changed places count once.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
+	var rows [3][maxWord + 1]int
+	before, above, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
 		row[j] = j
 	}
 	for i := range len(a) {
-		previous := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			substituted := previous
+			substituted := above[j]
 			if a[i] != b[j] {
 				substituted++
 			}
-			previous = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, previous+1)
+			row[j+1] = min(substituted, row[j]+1, above[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

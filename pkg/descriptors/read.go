@@ -1,51 +1,75 @@
 package descriptors
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// What one file may hold after its aliases are followed, so that a few nested
-// aliases, or one within itself, cannot take all time and memory.
+// What one file may hold. The parser takes up to a hundred times a file's size;
+// aliases multiply what it holds once they are followed.
 const (
-	maxNodes = 1_000_000
-	maxDepth = 200
+	maxBytes    = 16 << 20
+	maxAliased  = 100_000 // values reached through aliases
+	maxDepth    = 200     // mappings and lists around a value
+	maxFindings = 1000    // of each severity
 )
 
 // reader walks the YAML nodes of one file and collects findings.
 type reader struct {
 	file     string
+	data     []byte
+	lines    []int // where each begins; nil until one is shown
 	findings *Findings
-	nodes    int // visited so far
-	depth    int // of mappings and lists around the present node
+	found    [Warning + 1]int // findings by severity
+	aliased  int              // values visited inside aliases
+	aliases  int              // around the present node
+	depth    int              // of mappings and lists around the present node
+	stopped  bool             // the file holds too much: nothing more is read or reported
 }
 
-func (r *reader) add(severity Severity, n *yaml.Node, path, format string, args ...any) {
-	f := Finding{Severity: severity, File: r.file, Path: path, Text: fmt.Sprintf(format, args...)}
+// add reports a finding. What it returns may be completed until the next one.
+func (r *reader) add(f Finding, n *yaml.Node) *Finding {
+	count := &r.found[f.Severity]
+	*count++
+	if r.stopped || *count > maxFindings {
+		return &f
+	}
+	if *count == maxFindings {
+		f.Class, f.Text = tooMuch, "there is more to report, but this is enough for one file"
+	}
+	f.File, f.Line, f.Column = r.file, max(f.Line, 1), 1
 	if n != nil {
 		f.Line, f.Column = n.Line, n.Column
 	}
+	f.Excerpt = r.excerpt(f.Line, f.Column)
 	*r.findings = append(*r.findings, f)
+	return &(*r.findings)[len(*r.findings)-1]
 }
 
-func (r *reader) errorf(n *yaml.Node, path, format string, args ...any) {
-	r.add(Error, n, path, format, args...)
+func (r *reader) errorf(class Class, n *yaml.Node, path, format string, args ...any) *Finding {
+	return r.add(Finding{Severity: Error, Class: class, Path: path, Text: fmt.Sprintf(format, args...)}, n)
 }
 
-func (r *reader) warnf(n *yaml.Node, path, format string, args ...any) {
-	r.add(Warning, n, path, format, args...)
+func (r *reader) warnf(class Class, n *yaml.Node, path, format string, args ...any) {
+	r.add(Finding{Severity: Warning, Class: class, Path: path, Text: fmt.Sprintf(format, args...)}, n)
 }
 
 // document is the root node of a file's first document, nil if there is none.
-func (r *reader) document(data []byte) *yaml.Node {
-	var doc yaml.Node
-	err := yaml.NewDecoder(strings.NewReader(string(data))).Decode(&doc)
+func (r *reader) document() *yaml.Node {
+	if len(r.data) > maxBytes {
+		r.errorf(tooMuch, nil, "", "the file has %d bytes", len(r.data)).Wanted = fmt.Sprintf("at most %d; use several files", maxBytes)
+		return nil
+	}
+	var doc, next yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(r.data))
+	err := decoder.Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
 		return nil
@@ -53,192 +77,63 @@ func (r *reader) document(data []byte) *yaml.Node {
 		r.syntax(err)
 		return nil
 	}
+	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
+		at := &next
+		if err != nil {
+			at = nil
+		}
+		r.warnf(moreDocuments, at, "", "the file has more than one document, only the first is read")
+	}
 	return doc.Content[0]
 }
 
-// syntax turns the parser's «yaml: line 3: text» into a finding with a position.
-func (r *reader) syntax(err error) {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	f := Finding{Severity: Error, File: r.file, Text: "this is not YAML: " + text}
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		number, reason, found := strings.Cut(rest, ": ")
-		if line, err := strconv.Atoi(number); found && err == nil {
-			f.Line, f.Column, f.Text = line, 1, "this is not YAML: "+reason
-		}
-	}
-	*r.findings = append(*r.findings, f)
-}
-
-// The walk of a file that grows without bound ends with one of these.
 var (
-	errTooLarge = fmt.Errorf("the file holds more than %d values once its aliases are followed", maxNodes)
-	errTooDeep  = fmt.Errorf("the file is nested more than %d levels deep", maxDepth)
+	parserLine    = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	unknownAnchor = regexp.MustCompile(`unknown anchor '(.+)' referenced`)
 )
 
-// follow resolves an alias.
-func (r *reader) follow(n *yaml.Node) (*yaml.Node, error) {
-	if r.nodes++; r.nodes > maxNodes {
-		return nil, errTooLarge
+// syntax turns the parser's «yaml: line 3: text» into a finding with a position;
+// for unknown anchors, which have none, it is where the first such alias is.
+func (r *reader) syntax(err error) {
+	place := parserLine.FindStringSubmatch(err.Error())
+	text := strings.TrimPrefix(err.Error(), place[0])
+	f := Finding{Severity: Error, Class: yamlSyntax, Text: "this is not YAML: " + text}
+	f.Line, _ = strconv.Atoi(place[1]) //nolint:errcheck // 0 without a line
+	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
+		before, _, _ := bytes.Cut(r.data, []byte("*"+m[1]))
+		f.Line = len(lineStarts(before))
 	}
-	if r.depth > maxDepth {
-		return nil, errTooDeep
+	r.add(f, nil)
+}
+
+// enter resolves an alias and reads what it stands for, within the bounds of a
+// file; a value that leads back to itself is too deep.
+func (r *reader) enter(n *yaml.Node, read func(n *yaml.Node)) {
+	if r.stopped {
+		return
 	}
+	depth, aliases := r.depth, r.aliases
+	defer func() { r.depth, r.aliases = depth, aliases }()
+	r.depth++
+	at := n
 	for n.Kind == yaml.AliasNode {
+		r.aliases++
 		n = n.Alias
 	}
-	return n, nil
-}
-
-// field is one word that a mapping may have, and what reads its value.
-type field struct {
-	word string
-	read func(value *yaml.Node) error
-}
-
-// mapping reads a mapping by its fields; what names the mapping in error texts.
-func (r *reader) mapping(n *yaml.Node, path, what string, fields []field) error {
-	n, err := r.follow(n)
-	if err != nil {
-		return err
+	if r.aliases > 0 {
+		r.aliased++
 	}
-	if n.Kind != yaml.MappingNode {
-		r.errorf(n, path, "%s must be a mapping, this is %s", what, kindOf(n))
-		return nil
-	}
-	r.depth++
-	defer func() { r.depth-- }()
-	pairs, err := r.pairs(n, path)
-	if err != nil {
-		return err
-	}
-	for _, p := range pairs {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.word == p.key.Value })
-		if i < 0 || !isWord(p.key) {
-			r.stranger(p.key, path, what, words(fields))
-			continue
-		}
-		if err := fields[i].read(p.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type pair struct{ key, value *yaml.Node }
-
-// pairs are a mapping's pairs with its merge keys (<<) resolved: what the
-// mapping says itself wins over what it merges, the later of two equal keys over
-// the earlier.
-func (r *reader) pairs(n *yaml.Node, path string) ([]pair, error) {
-	var own, merged []pair
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := r.follow(n.Content[i])
-		if err != nil {
-			return nil, err
-		}
-		value := n.Content[i+1]
-		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
-			more, err := r.merge(value, path)
-			if err != nil {
-				return nil, err
-			}
-			merged = append(merged, more...)
-			continue
-		}
-		if j := slices.IndexFunc(own, func(p pair) bool { return p.key.Value == key.Value }); j >= 0 {
-			r.warnf(key, path, "%s is here twice; line %d is ignored", key.Value, own[j].key.Line)
-			own = slices.Delete(own, j, j+1)
-		}
-		own = append(own, pair{key, value})
-	}
-	for _, m := range merged {
-		if !slices.ContainsFunc(own, func(p pair) bool { return p.key.Value == m.key.Value }) {
-			own = append(own, m)
-		}
-	}
-	return own, nil
-}
-
-// merge reads what a << key merges: a mapping, or a list of mappings of which
-// the first wins.
-func (r *reader) merge(n *yaml.Node, path string) ([]pair, error) {
-	n, err := r.follow(n)
-	if err != nil {
-		return nil, err
-	}
-	r.depth++
-	defer func() { r.depth-- }()
-	switch n.Kind {
-	case yaml.MappingNode:
-		return r.pairs(n, path)
-	case yaml.SequenceNode:
-		var all []pair
-		for _, item := range n.Content {
-			more, err := r.merge(item, path)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
-		}
-		return all, nil
+	switch {
+	case r.depth > maxDepth:
+		r.stop(at, "the file is nested more than %d levels deep here", maxDepth)
+	case r.aliased > maxAliased:
+		r.stop(at, "the file's aliases stand for more than %d values", maxAliased)
 	default:
-		r.errorf(n, path, "<< must merge a mapping, this is %s", kindOf(n))
-		return nil, nil
+		read(n)
 	}
 }
 
-// list reads a list item by item.
-func (r *reader) list(n *yaml.Node, path, what string, read func(item *yaml.Node) error) error {
-	n, err := r.follow(n)
-	if err != nil {
-		return err
-	}
-	if isNull(n) {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode {
-		r.errorf(n, path, "%s must be a list, this is %s", what, kindOf(n))
-		return nil
-	}
-	r.depth++
-	defer func() { r.depth-- }()
-	for _, item := range n.Content {
-		if err := read(item); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func words(fields []field) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.word
-	}
-	return names
-}
-
-// isWord tells a plain text key from a number, a boolean or a structure.
-func isWord(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str"
-}
-
-func isNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
-}
-
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		if isNull(n) {
-			return "empty"
-		}
-		return strconv.Quote(n.Value)
-	default:
-		return "nothing"
-	}
+func (r *reader) stop(at *yaml.Node, format string, args ...any) {
+	r.errorf(tooMuch, at, "", format, args...)
+	r.stopped = true
 }

@@ -1,8 +1,6 @@
 package descriptors
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"time"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
@@ -60,7 +58,10 @@ type Rule struct {
 	Unit            Unit
 	UnitMultiplier  uint32 // at least 1, 0 if the unit is unknown
 
-	params algorithms.Params // that made Limit
+	params   algorithms.Params // that made Limit
+	marks    []mark            // of Entries; nil if there are none
+	detailed bool              // the statistic key has all values
+	statKey  string            // "" if it depends on the values
 }
 
 // Adaptive is what the owner of an adaptive rule says beside its limits.
@@ -84,41 +85,4 @@ func (r *Rule) Label() string {
 // are known in advance.
 func (r *Rule) OnGrid() bool {
 	return r.params.Kind == algorithms.FixedWindow && !r.params.FirstHit
-}
-
-// Group is the same for all keys of a rule and survives a reload: a hash of the
-// rule's family, and of its path, which begins with its domain.
-func (r *Rule) Group() uint64 {
-	h := fnv.New64a()
-	h.Write([]byte{byte(r.Limit.Kind().Family())})
-	h.Write([]byte(r.Path))
-	return h.Sum64()
-}
-
-// keyVersion is the first byte of every key; it changes with the key's form or
-// the meaning of a state.
-const keyVersion = 1
-
-// AppendKey appends the identity of what the rule keeps for a descriptor under
-// its present limit: format version, family, for window kinds also window and
-// buckets, the domain and the entries, each behind its length, so that no two
-// descriptors share a key.
-func (r *Rule) AppendKey(dst []byte, limit *algorithms.Rule, entries []Entry) []byte {
-	family := limit.Kind().Family()
-	dst = append(dst, keyVersion, byte(family))
-	if family != algorithms.TATFamily {
-		dst = binary.AppendUvarint(dst, uint64(limit.Window()))  //nolint:gosec // a window is positive
-		dst = binary.AppendUvarint(dst, uint64(limit.Buckets())) //nolint:gosec // buckets are positive
-	}
-	dst = appendText(dst, r.Domain)
-	for i := range entries {
-		dst = appendText(dst, entries[i].Key)
-		dst = appendText(dst, entries[i].Value)
-	}
-	return dst
-}
-
-func appendText(dst []byte, text string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(text)))
-	return append(dst, text...)
 }

@@ -1,6 +1,8 @@
 package descriptors
 
 import (
+	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,8 +12,8 @@ import (
 	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
-// value is a scalar as it was written, and where. A nil *value was not written; a
-// bad one was, but is no use and has been reported.
+// value is a scalar as it was written, and where. A nil *value was not written,
+// or is empty; a bad one is no use and has been reported.
 type value[T any] struct {
 	is  T
 	at  *yaml.Node
@@ -34,114 +36,133 @@ func (v *value[T]) node() *yaml.Node {
 	return v.at
 }
 
-// scalar makes a field's reader out of a parser of scalars.
-func scalar[T any](r *reader, path string, to **value[T], word string, parse func(*yaml.Node) (T, string)) field {
-	return field{word, func(n *yaml.Node) error {
-		n, err := r.follow(n)
-		if err != nil {
-			return err
-		}
-		*to = &value[T]{at: n, bad: true}
-		if n.Kind != yaml.ScalarNode {
-			r.errorf(n, path, "%s is %s, must be a single value", word, kindOf(n))
-			return nil
-		}
-		v, wanted := parse(n)
-		if wanted != "" {
-			r.errorf(n, path, "%s is %s, must be %s", word, kindOf(n), wanted)
-			return nil
-		}
-		*to = &value[T]{is: v, at: n}
+// fault is why a scalar cannot be read; the zero fault is none.
+type fault struct {
+	class           Class
+	wanted, nearest string
+}
+
+// scalar reads the single value behind a word by a parser.
+func scalar[T any](m *members, word string, parse func(*yaml.Node) (T, fault)) *value[T] {
+	n := m.value(word)
+	if n == nil {
 		return nil
-	}}
+	}
+	var v *value[T]
+	m.reader.enter(n, func(n *yaml.Node) {
+		if isNull(n) {
+			return
+		}
+		v = &value[T]{at: n, bad: true}
+		wrong := fault{class: typeMismatch, wanted: "a single value"}
+		if n.Kind == yaml.ScalarNode {
+			v.is, wrong = parse(n)
+		}
+		if wrong == (fault{}) {
+			v.bad = false
+			return
+		}
+		f := m.reader.errorf(wrong.class, n, m.path, "%s is %s", word, describe(n))
+		f.Wanted, f.Nearest = wrong.wanted, wrong.nearest
+	})
+	return v
+}
+
+// mistyped is the fault of a value that is not of the wanted type.
+func mistyped(n *yaml.Node, wanted string) fault {
+	if typeOf(n) == floatType {
+		return fault{class: badScalar, wanted: wanted}
+	}
+	return fault{class: typeMismatch, wanted: wanted}
 }
 
 // parseText takes numbers, booleans and dates as they are written. A number with
 // a point is refused: whether 1.50 means 1.5 is not for us to guess.
-func parseText(n *yaml.Node) (text, wanted string) {
-	switch n.ShortTag() {
-	case "!!null":
-		return "", ""
-	case "!!float", "!!binary":
-		return "", "text; put it in quotes"
+func parseText(n *yaml.Node) (string, fault) {
+	switch typeOf(n) {
+	case floatType:
+		return "", fault{class: badScalar, wanted: "text; put it in quotes"}
+	case binaryType:
+		data, err := base64.StdEncoding.DecodeString(n.Value)
+		if err != nil {
+			return "", fault{class: badScalar, wanted: "base64"}
+		}
+		return string(data), fault{}
 	default:
-		return n.Value, ""
+		return n.Value, fault{}
 	}
 }
 
-func (r *reader) text(path string, to **value[string], word string) field {
-	return scalar(r, path, to, word, parseText)
-}
+func (m *members) text(word string) *value[string] { return scalar(m, word, parseText) }
 
 // choice reads one of a few words.
-func (r *reader) choice(path string, to **value[string], word string, choices ...string) field {
-	return scalar(r, path, to, word, func(n *yaml.Node) (string, string) {
-		for _, c := range choices {
-			if n.Value == c {
-				return c, ""
-			}
+func (m *members) choice(word string, choices []string) *value[string] {
+	return scalar(m, word, func(n *yaml.Node) (string, fault) {
+		if slices.Contains(choices, n.Value) {
+			return n.Value, fault{}
 		}
-		return "", oneOf(choices) + hint(n.Value, choices)
+		return "", fault{invalidChoice, oneOf(choices), nearest(n.Value, choices)}
 	})
 }
 
 // count reads an integer in [low, high], in any of YAML's notations.
-func (r *reader) count(path string, to **value[int64], word string, low, high int64) field {
+func (m *members) count(word string, low, high int64) *value[int64] {
 	wanted := "a whole number from " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)
-	return scalar(r, path, to, word, func(n *yaml.Node) (int64, string) {
-		if n.ShortTag() != "!!int" || n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			return 0, wanted
+	return scalar(m, word, func(n *yaml.Node) (int64, fault) {
+		if typeOf(n) != intType {
+			return 0, mistyped(n, wanted)
 		}
-		v, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), 0, 64)
+		v, err := parseInt(n.Value)
 		if err != nil || v < low || v > high {
-			return 0, wanted
+			return 0, fault{class: typeMismatch, wanted: wanted}
 		}
-		return v, ""
+		return v, fault{}
 	})
 }
 
-var booleans = map[string]bool{"true": true, "yes": true, "on": true, "y": true, "false": false, "no": false, "off": false, "n": false}
-
-func (r *reader) boolean(path string, to **value[bool], word string) field {
-	return scalar(r, path, to, word, func(n *yaml.Node) (bool, string) {
-		b, ok := booleans[strings.ToLower(n.Value)]
-		if !ok || n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			return false, "true or false"
+func (m *members) boolean(word string) *value[bool] {
+	return scalar(m, word, func(n *yaml.Node) (bool, fault) {
+		b, ok := booleans[n.Value]
+		if !ok || typeOf(n) != boolType {
+			return false, mistyped(n, "true or false")
 		}
-		return b, ""
+		return b, fault{}
 	})
 }
 
-func (r *reader) duration(path string, to **value[time.Duration], word string) field {
-	return scalar(r, path, to, word, func(n *yaml.Node) (time.Duration, string) {
+func (m *members) duration(word string) *value[time.Duration] {
+	return scalar(m, word, func(n *yaml.Node) (time.Duration, fault) {
 		d, err := parsePeriod(n.Value)
+		wanted := ""
 		switch {
 		case err != nil:
-			return 0, "a duration like 30s, 5m, 12h, 7d or 2w"
+			wanted = "a duration like 30s, 5m, 12h, 7d or 2w"
 		case d <= 0:
-			return 0, "longer than nothing"
+			wanted = "longer than nothing"
 		case d > algorithms.MaxWindow:
-			return 0, "at most 366d"
+			wanted = "at most 366d"
 		case d%time.Millisecond != 0:
-			return 0, "whole milliseconds"
+			wanted = "whole milliseconds"
+		default:
+			return d, fault{}
 		}
-		return d, ""
+		return 0, fault{class: invalidPeriod, wanted: wanted}
 	})
 }
 
 // thousandths reads a positive decimal of at most three digits after the point,
 // exactly, as a number of thousandths.
-func (r *reader) thousandths(path string, to **value[int64], word string, high int64) field {
+func (m *members) thousandths(word string, high int64) *value[int64] {
 	wanted := "a number above 0, at most " + strconv.FormatInt(high, 10) + ", with at most three digits after the point"
-	return scalar(r, path, to, word, func(n *yaml.Node) (int64, string) {
+	return scalar(m, word, func(n *yaml.Node) (int64, fault) {
 		whole, part, _ := strings.Cut(n.Value, ".")
 		if len(part) > 3 || len(whole) > 9 || whole == "" || strings.Trim(whole+part, "0123456789") != "" {
-			return 0, wanted
+			return 0, fault{class: typeMismatch, wanted: wanted}
 		}
 		v, err := strconv.ParseInt(whole+part+strings.Repeat("0", 3-len(part)), 10, 64)
 		if err != nil || v < 1 || v > high*1000 {
-			return 0, wanted
+			return 0, fault{class: typeMismatch, wanted: wanted}
 		}
-		return v, ""
+		return v, fault{}
 	})
 }

@@ -1,0 +1,82 @@
+package descriptors
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
+)
+
+// What follows loads, but does not do what it seems to.
+
+// largeLogLimit is the number of hits above which a log's memory for one key is
+// worth a word: 8 bytes each.
+const largeLogLimit = 10_000
+
+// limited is a rule with rules below it.
+type limited struct {
+	rule   *Rule
+	at     *yaml.Node
+	warned bool
+}
+
+func (c *compiler) lint(d *descriptorNode, r *Rule, at place) {
+	c.mode("shadow_mode", d.shadow, d, at)
+	c.mode("quota_mode", d.quota, d, at)
+	if v := d.value.or(""); isPathKey(d.key.or("")) && v != "" && !strings.Contains(v, "*") && (d.limit != nil || len(d.descriptors) > 0) {
+		c.reader.warnf(exactPath, d.value.at, at.path, "a request for %s?x=1 has another value and passes by this rule; let the value end in * to catch it", v)
+	}
+	if r == nil || r.Limit == nil {
+		return
+	}
+	if r.Limit.Kind() == algorithms.SlidingLog && r.Limit.Limit() > largeLogLimit {
+		c.reader.warnf(largeLog, d.limit.requests.at, at.path, "a log keeps 8 bytes per hit, up to %d KiB for each key", r.Limit.Limit()*8/1024)
+	}
+	c.parent(r, at.above)
+}
+
+func (c *compiler) mode(word string, v *value[bool], d *descriptorNode, at place) {
+	if v.or(false) && d.limit == nil {
+		c.reader.warnf(modeNoLimit, v.at, at.path, "%s acts on this descriptor's own rate_limit, there is none", word)
+	}
+}
+
+func isPathKey(key string) bool { return strings.EqualFold(strings.TrimPrefix(key, ":"), "path") }
+
+// parent warns of a limit above a smaller one, since it is likely meant to hold
+// for the sum of those below. The other way round it could not matter.
+func (c *compiler) parent(r *Rule, above *limited) {
+	if above == nil || above.warned || r.Limit.Kind() == algorithms.Deny || rate(above.rule) <= rate(r) {
+		return
+	}
+	above.warned = true
+	c.reader.warnf(parentLimit, above.at, above.rule.Path,
+		"this limit is reached only by a descriptor of exactly these entries, it does not hold for the rules below; Envoy has to send both descriptors")
+}
+
+// rate is a rule's hits per nanosecond.
+func rate(r *Rule) float64 { return float64(r.Limit.Limit()) / float64(r.Limit.Window()) }
+
+// unreachable warns of a rule that others of its level leave nothing for. A
+// pattern that matches another's text, in which a * is as good as any character
+// that it does not name, matches all that the other does.
+func (c *compiler) unreachable(l *level, d *descriptorNode, parent place) {
+	if l.wild == nil {
+		return
+	}
+	text := d.composite()
+	wildcard := strings.Contains(text, "*")
+	if !wildcard {
+		if d.value.or("") != "" {
+			return
+		}
+		text += "_*" // any entry with this key
+	}
+	found := l.wild.find([]byte(text)).best
+	if found == nil || found.node == l.nodes[d.composite()] {
+		return
+	}
+	c.reader.warnf(unreachable, d.at, parent.below(d).path, "this rule is never reached: the pattern in line %d of %s goes before it and matches all of its entries",
+		found.node.line, found.node.file)
+}
