@@ -140,6 +140,7 @@ func testChangedLimit(t *testing.T, open Open) {
 func testCountRefused(t *testing.T, open Open) {
 	s := newSubject(t, open)
 	r := newRule(t, fixedWindow(), numbers{limit: 5, window: time.Hour})
+	r.CountRefused = true
 	tests := []struct {
 		hits    int64
 		verdict backend.Verdict
@@ -158,8 +159,10 @@ func testCountRefused(t *testing.T, open Open) {
 		s.equal("used", test.used, answers[0].Used)
 	}
 	other := newRule(t, algorithms.Params{Kind: algorithms.GCRA}, numbers{limit: 5, window: time.Hour})
+	ours := newRule(t, fixedWindow(), numbers{limit: 5, window: time.Hour})
 	for _, want := range []int64{2, 2} {
-		_, answers := s.decide(backend.CountRefused, ask("other", other, 3))
+		_, answers := s.decide(backend.CountRefused, ask("other", other, 3), ask("ours", ours, 3))
 		s.equal("remaining of another kind", want, answers[0].Remaining)
+		s.equal("remaining of a window that does not say so", want, answers[1].Remaining)
 	}
 }

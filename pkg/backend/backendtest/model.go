@@ -37,7 +37,7 @@ func (m *Model) Decide(_ context.Context, req *backend.Request, answers []backen
 	if req.Charge == backend.Independent || req.Charge == backend.CountRefused {
 		for i := range req.Asks {
 			ask := &req.Asks[i]
-			answers[i] = decide(m.states, m.now(), ask, ask.Hits, req.Charge == backend.CountRefused)
+			answers[i] = decide(m.states, m.now(), ask, ask.Hits, req.Charge == backend.CountRefused && ask.Rule.CountRefused)
 		}
 		return naiveVerdict(req, answers)
 	}

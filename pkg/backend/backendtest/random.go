@@ -68,7 +68,9 @@ func newWalker(t *testing.T, o Walk) *walker {
 		}
 		var rules []*backend.Rule
 		for _, n := range all {
-			rules = append(rules, newRule(t, shape.params, n))
+			r := newRule(t, shape.params, n)
+			r.CountRefused = len(rules)%2 == 0
+			rules = append(rules, r)
 		}
 		w.rules = append(w.rules, rules)
 	}

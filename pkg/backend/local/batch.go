@@ -134,7 +134,7 @@ func (b *batch) plan(i int, hits int64) {
 		changed = prev.to.changed
 		it.from = prev.leaves(it.rule().Layout())
 	}
-	it.to = it.from.decide(it.rule(), b.now, hits, b.req.Charge == backend.CountRefused)
+	it.to = it.from.decide(it.rule(), b.now, hits, b.req.Charge == backend.CountRefused && it.ask.Rule.CountRefused)
 	it.to.changed = it.to.changed || changed
 }
 
