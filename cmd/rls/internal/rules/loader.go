@@ -85,7 +85,7 @@ func (l *Loader) load(sources []descriptors.Source, err error) {
 		l.refuse([]string{err.Error()})
 		return
 	}
-	tree, findings := descriptors.Compile(sources)
+	tree, findings := descriptors.Compile(sources, descriptors.Options{})
 	if err := findings.Err(); err != nil {
 		l.refuse(strings.Split(err.Error(), "\n"))
 		return

@@ -104,7 +104,7 @@ func (e *Evaluation) ask(set *rules.Set, domain *descriptors.Domain, q *codec.Re
 			return BadRequest(fmt.Sprintf("descriptors[%d]: is_negative_hits is set, domain %q does not allow refunds", i, domain.Name))
 		}
 		start := len(e.keys)
-		e.keys = descriptors.AppendKey(e.keys, r.Limit.Limit, domain.Name, d.Entries)
+		e.keys = rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
 		e.request.Asks = append(e.request.Asks, backend.Ask{
 			Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: modeOf(rule),
 		})
