@@ -32,10 +32,14 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// differs are the cases that the default mode answers otherwise, on purpose.
+// differs are the cases that the default mode answers otherwise, each with what
+// causes it.
 var differs = map[string]string{
-	"any-descriptor-over-makes-the-call-over-and-all-are-spent": "a refused request charges none of its rules",
-	"per-descriptor-hits-override-the-request-value":            "a look is over when nothing is left, not only above the limit",
+	"any-descriptor-over-makes-the-call-over-and-all-are-spent":     "charge: all_or_nothing, so a refused request charges none of its rules",
+	"a-plain-rule-that-is-over-denies-whatever-the-quota-rules-say": "charge: all_or_nothing, so a refused request charges none of its rules",
+	"near-limit-counts-only-the-band-between-ratio-and-limit":       "a refused request spends nothing, so what is left still passes",
+	"per-descriptor-hits-override-the-request-value":                "a look is over when nothing is left, not only above the limit",
+	"exact-rule-keeps-its-own-counter-beside-a-shared-wildcard":     "hits of equal keys in one request are added up and share one result",
 }
 
 // TestDefaultMode: what is no quirk is answered alike without the switch.
