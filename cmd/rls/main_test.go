@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 		{"log level", []string{"--log-level", "loud"}, 2, `rls: log level is "loud", must be debug, info, warn or error`},
 		{"log format", []string{"--log-format", "xml"}, 2, `rls: log format is "xml", must be json or console`},
 		{"format", []string{"replay", "--format", "xml", trace}, 2, `rls: --format is "xml", must be json or table`},
-		{"check: errors", []string{"check", bad}, 1, bad + `:2:1: unknown word "x" in a rule file, which takes domain, defaults or descriptors`},
+		{"check: errors", []string{"check", bad}, 1, bad + `:2:1: unknown word "x" in a rule file`},
 		{"check: every error", []string{"check", bad}, 1, bad + ":3:1: "},
 		{"check: no directory", []string{"check", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
 		{"check: two directories", []string{"check", "a", "b"}, 2, `rls: unexpected argument "b"; rls check takes one directory`},
