@@ -128,6 +128,10 @@ func TestSameKeyOtherLayout(t *testing.T) {
 	}
 	decide(t, l, backend.AllOrNothing, asks(ask("k", rules[0], 1), ask("k", rules[1], 1), ask("k", rules[2], 0)), true, true, true)
 	decide(t, l, backend.AllOrNothing, asks(ask("n", rules[0], 1), ask("n", rules[1], 1), ask("n", rules[2], 1)), true, true, true)
+	deny := ask("d", newRule(t, algorithms.Params{Kind: algorithms.Deny}), 1)
+	deny.Mode = backend.Shadow
+	decide(t, l, backend.AllOrNothing, asks(ask("d", rules[1], 1), deny), true, false)
+	decide(t, l, backend.AllOrNothing, asks(ask("d", rules[1], 1)), false)
 }
 
 func TestClose(t *testing.T) {

@@ -61,6 +61,10 @@ func TestTable(t *testing.T) {
 			if s.table.keys != 0 || len(s.table.dir) != 0 || a.inUse.Load() != 0 {
 				t.Errorf("emptied table has %d keys, %d places, %d pages", s.table.keys, len(s.table.dir), a.inUse.Load())
 			}
+			for range slots + 1 { // in pages that were used before
+				s.table.insert(&entry{hash: hash{random.Uint64(), random.Uint64()}})
+			}
+			checkTable(t, &s.table)
 			a.close()
 		})
 	}
