@@ -136,7 +136,7 @@ func TestKeysNeverCollide(t *testing.T) {
 	limit := limits(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 1, Window: 1})
 	seen := map[string]string{}
 	parts := []string{"", "a", "b", "_", "a_b", "|", ":", "\x00", "=", ",", "/", "\x01", "\x02a"}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	random := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
 		pick := func() string { return parts[random.IntN(len(parts))] + parts[random.IntN(len(parts))] }
 		var e []descriptors.Entry
@@ -176,20 +176,28 @@ func TestIdentity(t *testing.T) {
 		{"kind within the family", base, algorithms.Params{Kind: algorithms.LeakyQueue, Limit: 10, Window: 1000}, true},
 		{"family", base, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 1000}, false},
 		{
-			"limit of a window", algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 1000},
-			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 20, Window: 1000, FirstHit: true}, true,
+			"limit of a window",
+			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 1000},
+			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 20, Window: 1000, FirstHit: true},
+			true,
 		},
 		{
-			"window", algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 1000},
-			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 2000}, false,
+			"window",
+			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 1000},
+			algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 2000},
+			false,
 		},
 		{
-			"buckets", algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000},
-			algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000, Buckets: 10}, false,
+			"buckets",
+			algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000},
+			algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000, Buckets: 10},
+			false,
 		},
 		{
-			"variant", algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000},
-			algorithms.Params{Kind: algorithms.SlidingLog, Limit: 10, Window: 1000}, false,
+			"variant",
+			algorithms.Params{Kind: algorithms.SlidingCounter, Limit: 10, Window: 1000},
+			algorithms.Params{Kind: algorithms.SlidingLog, Limit: 10, Window: 1000},
+			false,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
