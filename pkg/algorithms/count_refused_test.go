@@ -27,9 +27,9 @@ func TestCountRefused(t *testing.T) {
 		{"refused hits count", false, []attempt{{60, 9, true, 1, 9}, {61, 2, false, 0, 11}, {62, 1, false, 0, 12}, {120, 1, true, 9, 1}}},
 		{"hits that straddle the limit burn the rest", false, []attempt{{60, 11, false, 0, 11}, {61, 1, false, 0, 12}}},
 		{"the count saturates", false, []attempt{
-			{60, math.MaxInt64, false, 0, math.MaxInt64},
-			{61, math.MaxInt64, false, 0, math.MaxInt64},
-			{62, 0, false, 0, math.MaxInt64},
+			{60, math.MaxInt64, false, 0, maxCounted},
+			{61, math.MaxInt64, false, 0, maxCounted},
+			{62, 0, false, 0, maxCounted},
 			{120, 1, true, 9, 1},
 		}},
 		{"a refund gives back what is held", false, []attempt{

@@ -1,9 +1,10 @@
 package algorithms
 
-import (
-	"math"
-	"time"
-)
+import "time"
+
+// maxCounted is the most that refused hits count: stores whose numbers are
+// doubles hold it exactly, too.
+const maxCounted = 1<<53 - 1
 
 // decideFixed works on a count and the start of its window, State's first words.
 func (r *Rule) decideFixed(s State, now, hits int64) (State, Decision) {
@@ -39,7 +40,7 @@ func (r *Rule) DecideCountRefused(s State, now, hits int64) (State, Decision) {
 	now = instant(now)
 	start, count, s := r.held(s, now)
 	if hits > 0 {
-		count += min(hits, math.MaxInt64-count)
+		count += min(hits, maxCounted-count)
 		s = counted(start, count)
 	}
 	return s, r.inWindow(start, count, now, r.windowWait(count <= r.limit, hits, start, now))

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxExcerpt is how many characters of a line an excerpt shows, half of them
-// before the column.
+// maxExcerpt is how many characters of a line an excerpt shows, at most half of
+// them before the column.
 const maxExcerpt = 120
 
 // excerpt is a line and below it a caret under a column from 1; "" where the file
@@ -29,12 +29,16 @@ func (r *reader) excerpt(line, column int) string {
 	}
 	chars := []rune(string(text))
 	at := min(column-1, len(chars))
-	from, to, cut := max(0, at-maxExcerpt/2), min(len(chars), at+maxExcerpt/2), ""
+	from := max(0, at-maxExcerpt/2)
+	to := min(len(chars), from+maxExcerpt)
+	left, right, indent := "", "", "  "
 	if from > 0 {
-		cut = "…"
+		left, indent = "…", "   "
 	}
-	shown := strings.Map(visible, string(chars[from:to]))
-	return "  " + cut + shown + "\n  " + strings.Map(blank, cut) + margin(chars[from:at]) + "^"
+	if to < len(chars) {
+		right = "…"
+	}
+	return "  " + left + strings.Map(visible, string(chars[from:to])) + right + "\n" + indent + margin(chars[from:at]) + "^"
 }
 
 // lineStarts is where each line begins, for the breaks that YAML knows.
@@ -73,8 +77,6 @@ func margin(text []rune) string {
 	}
 	return b.String()
 }
-
-func blank(rune) rune { return ' ' }
 
 // visible keeps control characters from a terminal.
 func visible(c rune) rune {

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden holds what becomes of every file in testdata: the findings, then
-// the rules, beside the file.
+// TestGolden holds what becomes of every file in testdata/good and bad: the
+// findings in their long form, then the rules, beside the file.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"good", "bad"} {
@@ -62,7 +62,7 @@ func golden(t *testing.T, path string, good bool) {
 func dump(tree *descriptors.Tree, findings descriptors.Findings) string {
 	var b strings.Builder
 	for _, f := range findings {
-		fmt.Fprintln(&b, f)
+		fmt.Fprintf(&b, "[%s] %s\n", f.Class, f.Long())
 	}
 	if tree == nil {
 		return b.String()
@@ -76,7 +76,7 @@ func dump(tree *descriptors.Tree, findings descriptors.Findings) string {
 			fmt.Fprintf(&b, " called %s", r.Name)
 		}
 		if r.Unlimited {
-			fmt.Fprintln(&b, ": unlimited")
+			fmt.Fprintln(&b, ": unlimited"+more(r))
 			continue
 		}
 		fmt.Fprintf(&b, ": kind %d, %d per %s (%d x %s), capacity %d, overdraft %d, buckets %d, on_error %d",
@@ -90,7 +90,21 @@ func dump(tree *descriptors.Tree, findings descriptors.Findings) string {
 		if r.Adaptive != nil {
 			fmt.Fprintf(&b, ", adaptive %+v", *r.Adaptive)
 		}
-		b.WriteString("\n")
+		b.WriteString(more(r) + "\n")
 	}
 	return b.String()
+}
+
+func more(r *descriptors.Rule) string {
+	text := ""
+	if r.AlgorithmNamed {
+		text += ", algorithm named"
+	}
+	if r.Replaces != nil {
+		text += fmt.Sprintf(", replaces %q", r.Replaces)
+	}
+	if r.Metadata != nil {
+		text += fmt.Sprintf(", metadata %v", r.Metadata)
+	}
+	return text
 }

@@ -138,7 +138,7 @@ func (c *compiler) window(r *Rule, l *limitNode) (time.Duration, bool) {
 		return 0, false
 	}
 	r.Unit, r.UnitMultiplier = unit, uint32(times) //nolint:gosec // read as at most 2^32-1
-	return times * unit.Duration(), true
+	return times * unit.Duration(), true           //nolint:durationcheck // times is a number
 }
 
 func (c *compiler) noUnit(l *limitNode, path string) {

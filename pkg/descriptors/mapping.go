@@ -48,7 +48,7 @@ func (m *members) collect(n *yaml.Node, merging bool) {
 			case isMerge(key):
 				r.merge(value, m.path, func(n *yaml.Node) { m.collect(n, true) })
 			case !isText(key):
-				r.errorf(nonStringKey, key, m.path, "a key of %s is %s", m.shape.name, describe(key)).Wanted = oneOf(m.shape.words)
+				r.errorf(nonStringKey, key, m.path, "a key of %s is %s%s", m.shape.name, describe(key), typeNames[typeOf(key)]).Wanted = oneOf(m.shape.words)
 			case word < 0:
 				m.stranger(key)
 			default:

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -44,7 +45,7 @@ func (r *reader) add(f Finding, n *yaml.Node) *Finding {
 	if *count == maxFindings {
 		f.Class, f.Text = tooMuch, "there is more to report, but this is enough for one file"
 	}
-	f.File, f.Line, f.Column = r.file, max(f.Line, 1), 1
+	f.File, f.Line, f.Column = r.file, max(f.Line, 1), max(f.Column, 1)
 	if n != nil {
 		f.Line, f.Column = n.Line, n.Column
 	}
@@ -98,10 +99,11 @@ func (r *reader) syntax(err error) {
 	place := parserLine.FindStringSubmatch(err.Error())
 	text := strings.TrimPrefix(err.Error(), place[0])
 	f := Finding{Severity: Error, Class: yamlSyntax, Text: "this is not YAML: " + text}
-	f.Line, _ = strconv.Atoi(place[1]) //nolint:errcheck // 0 without a line
+	f.Line, _ = strconv.Atoi(place[1]) // 0 without a line
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(r.data, []byte("*"+m[1]))
-		f.Line = len(lineStarts(before))
+		starts := lineStarts(before)
+		f.Line, f.Column = len(starts), utf8.RuneCount(before[starts[len(starts)-1]:])+1
 	}
 	r.add(f, nil)
 }

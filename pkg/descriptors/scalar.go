@@ -133,7 +133,7 @@ func (m *members) boolean(word string) *value[bool] {
 func (m *members) duration(word string) *value[time.Duration] {
 	return scalar(m, word, func(n *yaml.Node) (time.Duration, fault) {
 		d, err := parsePeriod(n.Value)
-		wanted := ""
+		var wanted string
 		switch {
 		case err != nil:
 			wanted = "a duration like 30s, 5m, 12h, 7d or 2w"

@@ -54,7 +54,7 @@ func (u Unit) Duration() time.Duration {
 func ParseUnit(word string) (Unit, bool) {
 	for i, name := range unitNames {
 		if i > 0 && strings.EqualFold(word, name) {
-			return Unit(i), true //nolint:gosec // an index of unitNames
+			return Unit(i), true
 		}
 	}
 	return UnknownUnit, false
@@ -80,8 +80,8 @@ func parsePeriod(text string) (time.Duration, error) {
 	if m == nil || text == "" {
 		return 0, fmt.Errorf("%q is no duration, want one like 30s, 5m, 12h, 7d or 2w", text)
 	}
-	weeks, _ := strconv.Atoi("0" + m[1]) //nolint:errcheck // at most four digits
-	days, _ := strconv.Atoi("0" + m[2])  //nolint:errcheck // at most four digits
+	weeks, _ := strconv.Atoi("0" + m[1]) // at most five digits
+	days, _ := strconv.Atoi("0" + m[2])  // at most five digits
 	period := time.Duration(7*weeks+days) * day
 	if m[3] == "" {
 		return period, nil

@@ -25,7 +25,13 @@ var booleans = map[string]bool{
 	"off": false, "Off": false, "OFF": false,
 }
 
+// typeNames say of a key what a reader may not see.
+var typeNames = map[string]string{boolType: ", a boolean", intType: ", a number", floatType: ", a number"}
+
 func typeOf(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return ""
+	}
 	switch tag := n.ShortTag(); tag {
 	case "!!str":
 		if _, ok := booleans[n.Value]; ok && n.Style == 0 {
@@ -49,8 +55,8 @@ func parseInt(text string) (int64, error) {
 	return strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64)
 }
 
-func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && typeOf(n) == textType }
+func isText(n *yaml.Node) bool { return typeOf(n) == textType }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && typeOf(n) == nullType }
+func isNull(n *yaml.Node) bool { return typeOf(n) == nullType }
 
 func isMerge(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge" }

@@ -1,5 +1,6 @@
 // Package integration tests the built rls as a black box, behind the real Envoy
-// with the configurations that ship.
+// with the configurations that ship. It builds the program itself, which go test
+// does not know: a bare go test may show an old result, make test and -count=1 never.
 package integration
 
 import (

@@ -1,9 +1,9 @@
 package proc
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -36,11 +36,7 @@ func NewUpstream(now func() time.Time) *Upstream {
 
 // Port is where it listens on loopback.
 func (u *Upstream) Port() int {
-	addr, ok := u.server.Listener.Addr().(*net.TCPAddr)
-	if !ok {
-		panic("the upstream does not listen on TCP")
-	}
-	return addr.Port
+	return int(netip.MustParseAddrPort(u.server.Listener.Addr().String()).Port())
 }
 
 // Arrivals returns what has arrived so far, in order.

@@ -1,0 +1,166 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+	"github.com/eb50146d/rls/test/proc"
+)
+
+// patience is a budget that no test exhausts by accident.
+const patience = time.Minute
+
+// harness is what the tests of this package share.
+type harness struct {
+	ports  proc.Ports
+	path   string
+	shared *proc.Redis // for tests that need no server of their own
+	opened atomic.Int64
+}
+
+var shared harness //nolint:gochecknoglobals // TestMain has no other way to hand it over
+
+func TestMain(m *testing.M) {
+	code, err := shared.run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(code)
+}
+
+func (h *harness) run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if h.path, err = proc.FindRedis(); err != nil {
+		return 0, err
+	}
+	if h.shared, err = proc.StartRedis(ctx, h.path, &h.ports); err != nil {
+		return 0, err
+	}
+	code = m.Run()
+	if err = h.shared.Stop(); err != nil {
+		return code, err
+	}
+	if code == 0 {
+		err = goleak.Find()
+	}
+	return code, err
+}
+
+// ownServer is a server that no other test uses.
+func ownServer(t *testing.T, args ...string) *proc.Redis {
+	t.Helper()
+	server, err := proc.StartRedis(t.Context(), shared.path, &shared.ports, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// store is a backend under test, on a part of a server's keys that is its own.
+type store struct {
+	*redis.Redis
+
+	client *goredis.Client
+	prefix string
+}
+
+// open makes a backend on server; when the test ends it looks that no key lacks an
+// expiry, and closes it.
+func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
+	t.Helper()
+	s := &store{
+		client: goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2}),
+		prefix: fmt.Sprintf("t%d-", shared.opened.Add(1)),
+	}
+	o.URL, o.KeyPrefix = "redis://"+server.Addr(), s.prefix
+	if o.Budget == 0 {
+		o.Budget = patience
+	}
+	var err error
+	if s.Redis, err = redis.New(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.checkExpiries(t)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// keys are all that the backend has written.
+func (s *store) keys(t *testing.T) []string {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var keys []string
+	all := s.client.Scan(ctx, 0, s.prefix+"*", 1000).Iterator()
+	for all.Next(ctx) {
+		keys = append(keys, all.Val())
+	}
+	if err := all.Err(); err != nil {
+		t.Error(err)
+	}
+	return keys
+}
+
+func (s *store) checkExpiries(t *testing.T) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	for _, key := range s.keys(t) {
+		if ttl, err := s.client.PTTL(ctx, key).Result(); ttl == -1 || err != nil {
+			t.Errorf("key %q has no expiry (error %v)", key, err)
+		}
+	}
+}
+
+func newRule(tb testing.TB, p algorithms.Params) *backend.Rule {
+	tb.Helper()
+	limit, err := algorithms.New(p)
+	if err != nil {
+		tb.Fatalf("New(%+v): %v", p, err)
+	}
+	return &backend.Rule{Limit: limit, OnError: backend.OnErrorFail}
+}
+
+func ask(key string, rule *backend.Rule, hits int64) backend.Ask {
+	return backend.Ask{Key: []byte(key), Rule: rule, Hits: hits}
+}
+
+func (s *store) decide(t *testing.T, charge backend.Charge, asks ...backend.Ask) (backend.Verdict, []backend.Answer) {
+	t.Helper()
+	answers := make([]backend.Answer, len(asks))
+	return s.Decide(t.Context(), &backend.Request{Charge: charge, Asks: asks}, answers), answers
+}
+
+// admitted is how many of n equal requests are OK.
+func (s *store) admitted(t *testing.T, n int, asks ...backend.Ask) int {
+	t.Helper()
+	ok := 0
+	for range n {
+		if verdict, _ := s.decide(t, backend.AllOrNothing, asks...); verdict == backend.OK {
+			ok++
+		}
+	}
+	return ok
+}

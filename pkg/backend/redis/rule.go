@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+)
+
+// The families' numbers in the script.
+const (
+	tatFamily = iota + 1
+	fixedFamily
+	counterFamily
+	logFamily
+)
+
+// The ops of the script.
+const (
+	opRefund      = -1
+	opLook        = 0
+	opCharge      = 1
+	opCountAlways = 2
+)
+
+// maxHits is the most hits that the script can add exactly.
+const maxHits = 1<<53 - 1
+
+// priced is a rule with hits: what the script decides by.
+type priced struct {
+	rule         *backend.Rule
+	hits         int64
+	countRefused bool
+}
+
+// pack appends the numbers that the files in lua describe.
+func (c *priced) pack(p *packer) {
+	r := c.rule.Limit
+	op, post := int64(opCharge), int64(0)
+	switch {
+	case c.hits < 0:
+		op = opRefund
+	case c.countRefused && r.Kind() == algorithms.FixedWindow:
+		op = opCountAlways
+	case c.hits == 0:
+		op = opLook
+	}
+	if r.Overdraft() > 0 {
+		post = 1
+	}
+	hits := c.hits
+	if op < 0 {
+		hits = -max(hits, -maxHits)
+	} else if op != opCountAlways {
+		hits = max(hits, 1)
+	}
+	hits = min(hits, maxHits)
+	limit, window := r.Limit(), r.Window().Microseconds()
+	switch r.Kind().Family() {
+	case algorithms.TATFamily:
+		s := r.MicroStep(c.hits)
+		p.ints(tatFamily, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac)
+	case algorithms.FixedFamily:
+		first := int64(0)
+		if r.FirstHit() {
+			first = 1
+		}
+		p.ints(fixedFamily, op, post, hits, limit, limit+r.Overdraft(), window, first)
+	case algorithms.CounterFamily:
+		sub, units := subWindow(window, r.Buckets())
+		p.ints(counterFamily, op, post, hits, limit, limit+r.Overdraft(), r.Buckets(), sub, units)
+	default:
+		p.ints(logFamily, op, post, hits, limit, 0, window)
+	}
+}
+
+// subWindow is the length of a sub-window, sub/units µs, in whole numbers.
+func subWindow(window, buckets int64) (sub, units int64) {
+	for units = 1; window*units%buckets != 0; units++ {
+	}
+	return window * units / buckets, units
+}
