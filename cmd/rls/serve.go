@@ -24,6 +24,7 @@ func serve(args []string, p *process) error {
 			"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "grpc-addr", "http-addr",
 			"admin-addr", "pprof", "response-headers", "limit-headers", "limit-header", "remaining-header", "reset-header",
 			"response-metadata", "drain-delay", "drain-timeout", "log-level", "log-format",
+			"log-values",
 		},
 	}, args, p)
 	if err != nil {

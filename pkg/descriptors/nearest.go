@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -39,7 +40,14 @@ func nearest(word string, known []string) string {
 	return ""
 }
 
-// maxWord is longer than any word there is, in bytes.
+// Nearest is the domain that a mistyped name most likely means, "" where none is
+// near or the name is long.
+func (t *Tree) Nearest(name string) string {
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(t.domains)), func(k string) bool { return len(k) > maxWord })
+	return nearest(name, known)
+}
+
+// maxWord is longer than any word of a rule file, in bytes.
 const maxWord = 40
 
 // distance is how many letters (bytes) two words differ in, where two neighbours

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	rlspb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"go.uber.org/zap"
@@ -44,7 +46,7 @@ func (s *Server) answerJSON(w http.ResponseWriter, r *http.Request) (*rlspb.Rate
 	}
 	message := &rlspb.RateLimitRequest{}
 	if err := protojson.Unmarshal(body, message); err != nil {
-		return nil, err
+		return nil, malformed(err)
 	}
 	wire, err := proto.Marshal(message)
 	if err != nil {
@@ -63,4 +65,12 @@ func (s *Server) answerJSON(w http.ResponseWriter, r *http.Request) (*rlspb.Rate
 	}
 	answer := &rlspb.RateLimitResponse{}
 	return answer, proto.Unmarshal(data.Materialize(), answer)
+}
+
+// malformed says where a message has its fault. protojson would quote the
+// message, which may hold secrets.
+func malformed(err error) error {
+	_, place, _ := strings.Cut(err.Error(), "(line ")
+	place, _, _ = strings.Cut(place, ")")
+	return fmt.Errorf("no RateLimitRequest in proto3 JSON, see line:column %q", place)
 }

@@ -72,11 +72,13 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 		return nil, err
 	}
 	srv.store = local.New(local.Options{Now: storeClock(), MaxKeys: s.LocalMaxKeys})
+	m.StateResets.Inc()
+	log.Info("every limit begins unused: states are kept in this process and ended with the one before", zap.String("backend", s.Backend))
 	srv.gauges()
 	srv.service = service.New(service.Config{
 		Rules: srv.loader.Active, Store: srv.store, Metrics: m, Log: log, Now: now,
 		Options:  service.Options{Shadow: s.Shadow, Quota: s.Quota},
-		Describe: s.ResponseMetadata,
+		Describe: s.ResponseMetadata, LogValues: s.LogValues,
 		Headers: service.Headers{
 			RetryAfter: slices.Contains(s.ResponseHeaders, "retry-after"),
 			XRateLimit: slices.Contains(s.ResponseHeaders, "x-ratelimit"),

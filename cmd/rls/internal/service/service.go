@@ -36,13 +36,17 @@ type Config struct {
 	// Describe adds the request and its rules' metadata to every answer's dynamic
 	// metadata.
 	Describe bool
+	// LogValues writes descriptors' values to the debug log as they are.
+	LogValues bool
 }
 
 // Service is Envoy's RateLimitService. It is safe for concurrent use.
 type Service struct {
-	config Config
-	work   sync.Pool // of *work
-	counts counts
+	config    Config
+	work      sync.Pool // of *work
+	counts    counts
+	redactor  redactor
+	strangers *strangers
 }
 
 // work is the memory of one request, used again by the next.
@@ -53,7 +57,10 @@ type work struct {
 
 // New makes a Service.
 func New(c Config) *Service {
-	return &Service{config: c, counts: newCounts(c.Metrics), work: sync.Pool{New: func() any { return new(work) }}}
+	return &Service{
+		config: c, counts: newCounts(c.Metrics), redactor: newRedactor(c.LogValues), strangers: newStrangers(c.Log),
+		work: sync.Pool{New: func() any { return new(work) }},
+	}
 }
 
 // Register adds the service to a gRPC server, which must use the codec package's
@@ -105,10 +112,10 @@ func (s *Service) Answer(ctx context.Context, decode func(any) error) (answer *c
 	if err := decode(&w.request); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "the message is malformed: %v", err)
 	}
-	return s.answer(ctx, &w.request, &w.evaluation)
+	return s.answer(ctx, &w.request, &w.evaluation, started)
 }
 
-func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation) (*codec.Response, error) {
+func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation, now time.Time) (*codec.Response, error) {
 	set := s.config.Rules()
 	if set == nil {
 		return nil, status.Error(codes.Unavailable, "no rules are loaded yet, see the log of rls")
@@ -117,8 +124,11 @@ func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation) (
 		return nil, toStatus(err)
 	}
 	s.counts.decisions(e)
+	if !e.Known {
+		s.strangers.saw(q, set, now)
+	}
 	if log := s.config.Log.Check(zap.DebugLevel, "decided"); log != nil {
-		log.Write(zap.String("domain", q.Domain), zap.Any("descriptors", q.Descriptors), zap.Uint8("verdict", uint8(e.Verdict)))
+		log.Write(zap.String("domain", q.Domain), s.redactor.descriptors(q.Descriptors), zap.Uint8("verdict", uint8(e.Verdict)))
 	}
 	switch e.Verdict {
 	case backend.OK, backend.OverLimit:

@@ -54,6 +54,8 @@ func (s *Settings) define(set *flag.FlagSet, name string) {
 		span(&s.DrainTimeout, "`time` for requests under way after that")
 	case "log-level":
 		text(&s.LogLevel, "info", "least `level` logged: debug, info, warn or error")
+	case "log-values":
+		yes(&s.LogValues, "write descriptors' values to the debug log as they are, not as hashes; they may be secrets")
 	case "log-format":
 		text(&s.LogFormat, "console", "`format` of log lines: console or json")
 	case "response-headers":

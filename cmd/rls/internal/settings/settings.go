@@ -28,6 +28,7 @@ type Settings struct {
 	DrainDelay                    time.Duration // between the signal to end and the end of service
 	DrainTimeout                  time.Duration // for the requests that are then under way
 	LogLevel, LogFormat           string
+	LogValues                     bool // descriptors' values are logged as they are
 
 	ResponseHeaders                           []string // of retry-after, x-ratelimit and ietf
 	LimitHeaders                              bool     // the three below

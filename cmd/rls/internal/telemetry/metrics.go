@@ -14,6 +14,9 @@ type Metrics struct {
 	Registry *prometheus.Registry
 	// Duration is how long ShouldRateLimit took inside this process, in microseconds.
 	Duration prometheus.Observer
+	// StateResets is how often this process began with no states, so that every
+	// limit was unused.
+	StateResets prometheus.Counter
 
 	decisions *prometheus.CounterVec
 	unmatched *prometheus.CounterVec
@@ -41,9 +44,12 @@ func New(version string) *Metrics {
 		Help:    "Time that ShouldRateLimit took inside rls, in microseconds. Envoy gives up after 20000 by default.",
 		Buckets: []float64{10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 20000, 50000},
 	})
+	resets := prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: "rls", Name: "state_resets_total", Help: "Starts with no states, after which every limit is unused.",
+	})
 	m := &Metrics{
-		Registry:  prometheus.NewRegistry(),
-		Duration:  duration,
+		Registry: prometheus.NewRegistry(),
+		Duration: duration, StateResets: resets,
 		decisions: counter("decisions_total", "Descriptors decided, by rule, algorithm and verdict.", "domain", "rule", "algorithm", "verdict"),
 		unmatched: counter("unmatched_total", "Descriptors that no rule matched, by reason.", "reason"),
 		requests:  counter("requests_total", "Requests answered, by gRPC code and, where it is OK, overall verdict.", "code", "verdict"),
@@ -56,7 +62,7 @@ func New(version string) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "rls", Name: "build_info", Help: "Always 1; the label says which version runs."},
 		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.Registry.MustRegister(duration, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, m.config, build,
+	m.Registry.MustRegister(duration, resets, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, m.config, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, result := range []string{"ok", "error"} {
 		m.reloads.WithLabelValues(result)
