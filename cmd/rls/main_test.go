@@ -50,21 +50,29 @@ func TestBadInput(t *testing.T) {
 		{"no directory", []string{"--config", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
 		{"empty directory", []string{"--config", empty}, 2, "rls: reading rules: " + empty + " has no *.yaml or *.yml file"},
 		{
-			"port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", taken.Addr().String()}, 2,
+			"port in use",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", taken.Addr().String()},
+			2,
 			"rls: --grpc-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"other port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", taken.Addr().String()}, 2,
+			"other port in use",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", taken.Addr().String()},
+			2,
 			"rls: --http-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"admin port in use", []string{
+			"admin port in use",
+			[]string{
 				"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--admin-addr", taken.Addr().String(),
-			}, 2,
+			},
+			2,
 			"rls: --admin-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"not an address", []string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"}, 2,
+			"not an address",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"},
+			2,
 			"rls: --grpc-addr: listen tcp: address 8081: missing port in address",
 		},
 		{"redis", []string{"--backend", "redis"}, 2, "rls: --backend redis is not in this version; the local backend needs nothing to be installed"},

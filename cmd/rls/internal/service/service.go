@@ -140,8 +140,7 @@ func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation) (
 
 // toStatus is the one place where an error becomes a gRPC code.
 func toStatus(err error) error {
-	var bad BadRequest
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[RequestError](err); ok {
 		return status.Error(codes.InvalidArgument, bad.Error())
 	}
 	return status.Error(codes.Internal, err.Error())

@@ -251,17 +251,20 @@ func TestReset(t *testing.T) {
 		{"idle", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0, []codec.Descriptor{hits(0, descriptor("k", "1"))}, 0},
 		{
 			"gcra refused: until the same request passes", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0,
-			[]codec.Descriptor{hits(10, descriptor("k", "1")), hits(2, descriptor("k", "1"))}, 12 * time.Second,
+			[]codec.Descriptor{hits(10, descriptor("k", "1")), hits(2, descriptor("k", "1"))},
+			12 * time.Second,
 		},
 		{
 			"never: the window", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0,
-			[]codec.Descriptor{hits(11, descriptor("k", "1"))}, time.Minute,
+			[]codec.Descriptor{hits(11, descriptor("k", "1"))},
+			time.Minute,
 		},
 		{"a window on the grid: its end", "requests_per_unit: 10, unit: minute", 12500 * time.Millisecond, []codec.Descriptor{descriptor("k", "1")}, 48 * time.Second},
 		{"even for a look", "requests_per_unit: 10, unit: minute", 12500 * time.Millisecond, []codec.Descriptor{hits(0, descriptor("k", "1"))}, 48 * time.Second},
 		{
 			"a window from its first hit", "align: first, requests_per_unit: 10, unit: minute", 12500 * time.Millisecond,
-			[]codec.Descriptor{descriptor("k", "1")}, time.Minute,
+			[]codec.Descriptor{descriptor("k", "1")},
+			time.Minute,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -360,7 +363,7 @@ descriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]
 			t.Parallel()
 			var e service.Evaluation
 			err := e.Run(t.Context(), service.Options{}, b.set, b.store, row.q)
-			var bad service.BadRequest
+			var bad service.RequestError
 			if !errors.As(err, &bad) || bad.Error() != row.want {
 				t.Errorf("error %v, want %s", err, row.want)
 			}
