@@ -68,9 +68,14 @@ func (r *reader) document() *yaml.Node {
 		r.errorf(tooMuch, nil, "", "the file has %d bytes", len(r.data)).Wanted = fmt.Sprintf("at most %d; use several files", maxBytes)
 		return nil
 	}
-	var doc, next yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(r.data))
-	err := decoder.Decode(&doc)
+	first, rest := firstDocument(r.data)
+	if len(nothing.ReplaceAll(rest, nil)) > 0 {
+		r.add(Finding{
+			Severity: Warning, Class: moreDocuments, Line: len(lineStarts(first)), Text: "another document begins here, only the first is read",
+		}, nil)
+	}
+	var doc yaml.Node
+	err := yaml.NewDecoder(bytes.NewReader(first)).Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
 		return nil
@@ -78,14 +83,24 @@ func (r *reader) document() *yaml.Node {
 		r.syntax(err)
 		return nil
 	}
-	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
-		at := &next
-		if err != nil {
-			at = nil
-		}
-		r.warnf(moreDocuments, at, "", "the file has more than one document, only the first is read")
-	}
 	return doc.Content[0]
+}
+
+var (
+	marker  = regexp.MustCompile(`(?m)^(?:---|\.\.\.)(?:\s|$)`)
+	nothing = regexp.MustCompile(`(?m)^(?:---|\.\.\.)?\s*(?:#.*)?(?:\n|$)`)
+	head    = regexp.MustCompile(`^(?:\x{FEFF}|\s|#.*|%.*)*$`)
+)
+
+// firstDocument cuts a file behind its first document: the parser would stumble
+// over a broken beginning of the second.
+func firstDocument(data []byte) (first, rest []byte) {
+	for _, m := range marker.FindAllIndex(data, 2) {
+		if !head.Match(data[:m[0]]) {
+			return data[:m[0]], data[m[0]:]
+		}
+	}
+	return data, nil
 }
 
 var (
