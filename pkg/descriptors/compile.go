@@ -43,6 +43,7 @@ func Compile(sources []Source, o Options) (*Tree, Findings) {
 		d.unknownNames()
 	}
 	c.findings = c.findings.sorted()
+	excerpts(sources, c.findings)
 	if c.findings.Err() != nil {
 		return nil, c.findings
 	}

@@ -11,19 +11,57 @@ import (
 // them before the column.
 const maxExcerpt = 120
 
-// excerpt is a line and below it a caret under a column from 1; "" where the file
-// has no such line.
-func (r *reader) excerpt(line, column int) string {
-	if r.lines == nil {
-		r.lines = lineStarts(r.data)
+// excerpts completes findings that are in order: it goes through each file once.
+func excerpts(sources []Source, findings Findings) {
+	for _, s := range sources {
+		if len(s.Data) > maxBytes {
+			continue
+		}
+		at := cursor{rest: bytes.TrimPrefix(s.Data, []byte("\uFEFF")), line: 1}
+		for len(findings) > 0 && findings[0].File <= s.Name {
+			if f := &findings[0]; f.File == s.Name {
+				f.Excerpt = at.excerpt(f.Line, f.Column)
+			}
+			findings = findings[1:]
+		}
 	}
-	if line > len(r.lines) {
-		return ""
+}
+
+// cursor goes through a file line by line.
+type cursor struct {
+	rest []byte // from the beginning of the line
+	line int
+}
+
+// next goes to the next line, if there is one.
+func (c *cursor) next() bool {
+	i := bytes.IndexFunc(c.rest, isBreak)
+	if i < 0 {
+		return false
 	}
-	text := bytes.TrimPrefix(r.data[r.lines[line-1]:], []byte("\uFEFF"))
-	if len(text) > (column+maxExcerpt)*utf8.UTFMax {
-		text = text[:(column+maxExcerpt)*utf8.UTFMax]
+	char, size := utf8.DecodeRune(c.rest[i:])
+	if char == '\r' && bytes.HasPrefix(c.rest[i+1:], []byte("\n")) {
+		size++
 	}
+	c.rest = c.rest[i+size:]
+	c.line++
+	return true
+}
+
+// isBreak tells what YAML takes for the end of a line.
+func isBreak(c rune) bool {
+	return c == '\n' || c == '\r' || c == '\u0085' || c == '\u2028' || c == '\u2029'
+}
+
+// excerpt is a line, which the cursor has not passed, and below it a caret under
+// a column from 1; "" where the file has no such line.
+func (c *cursor) excerpt(line, column int) string {
+	for c.line < line {
+		if !c.next() {
+			return ""
+		}
+	}
+	text := c.rest[:min(len(c.rest), (column+maxExcerpt)*utf8.UTFMax)]
 	if end := bytes.IndexFunc(text, isBreak); end >= 0 {
 		text = text[:end]
 	}
@@ -39,26 +77,6 @@ func (r *reader) excerpt(line, column int) string {
 		right = "…"
 	}
 	return "  " + left + strings.Map(visible, string(chars[from:to])) + right + "\n" + indent + margin(chars[from:at]) + "^"
-}
-
-// lineStarts is where each line begins, for the breaks that YAML knows.
-func lineStarts(data []byte) []int {
-	starts := []int{0}
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		i += size
-		if c == '\r' && i < len(data) && data[i] == '\n' {
-			continue
-		}
-		if isBreak(c) {
-			starts = append(starts, i)
-		}
-	}
-	return starts
-}
-
-func isBreak(c rune) bool {
-	return c == '\n' || c == '\r' || c == '\u0085' || c == '\u2028' || c == '\u2029'
 }
 
 // margin is as wide as a text: tabs stay, since their width is the terminal's.

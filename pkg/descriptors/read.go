@@ -26,7 +26,6 @@ const (
 type reader struct {
 	file     string
 	data     []byte
-	lines    []int // where each begins; nil until one is shown
 	findings *Findings
 	found    [Warning + 1]int // findings by severity
 	aliased  int              // values visited inside aliases
@@ -49,7 +48,6 @@ func (r *reader) add(f Finding, n *yaml.Node) *Finding {
 	if n != nil {
 		f.Line, f.Column = n.Line, n.Column
 	}
-	f.Excerpt = r.excerpt(f.Line, f.Column)
 	*r.findings = append(*r.findings, f)
 	return &(*r.findings)[len(*r.findings)-1]
 }
@@ -70,9 +68,8 @@ func (r *reader) document() *yaml.Node {
 	}
 	first, rest := firstDocument(r.data)
 	if len(nothing.ReplaceAll(rest, nil)) > 0 {
-		r.add(Finding{
-			Severity: Warning, Class: moreDocuments, Line: len(lineStarts(first)), Text: "another document begins here, only the first is read",
-		}, nil)
+		line, _ := position(first)
+		r.add(Finding{Severity: Warning, Class: moreDocuments, Line: line, Text: "another document begins here, only the first is read"}, nil)
 	}
 	var doc yaml.Node
 	err := yaml.NewDecoder(bytes.NewReader(first)).Decode(&doc)
@@ -117,10 +114,17 @@ func (r *reader) syntax(err error) {
 	f.Line, _ = strconv.Atoi(place[1]) // 0 without a line
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(r.data, []byte("*"+m[1]))
-		starts := lineStarts(before)
-		f.Line, f.Column = len(starts), utf8.RuneCount(before[starts[len(starts)-1]:])+1
+		f.Line, f.Column = position(before)
 	}
 	r.add(f, nil)
+}
+
+// position is the line and column of what follows a text.
+func position(text []byte) (line, column int) {
+	c := cursor{rest: text, line: 1}
+	for c.next() {
+	}
+	return c.line, utf8.RuneCount(c.rest) + 1
 }
 
 // enter resolves an alias and reads what it stands for, within the bounds of a
