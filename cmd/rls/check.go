@@ -30,7 +30,7 @@ func check(args []string, p *process) error {
 	}
 	_, findings := rules.Compile(sources, ruleOptions(s))
 	for _, f := range findings {
-		if _, err := fmt.Fprintln(p.stdout, f); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, f.Long()); err != nil {
 			return fmt.Errorf("writing the findings: %w", err)
 		}
 	}
