@@ -2,6 +2,7 @@ package descriptors_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func TestNumbers(t *testing.T) {
 			t.Parallel()
 			rules := "domain: d\ndescriptors:\n- key: k\n  rate_limit:\n    unit: day\n    requests_per_unit: " + text + "\n"
 			tree, findings := descriptors.Compile([]descriptors.Source{{Name: "f", Data: []byte(rules)}}, descriptors.Options{})
-			if got := outcome(tree, findings, func(r *descriptors.Rule) string { return fmt.Sprint(r.RequestsPerUnit) }); got != want {
+			if got := outcome(tree, findings, func(r *descriptors.Rule) string { return strconv.FormatUint(uint64(r.RequestsPerUnit), 10) }); got != want {
 				t.Errorf("%q gives %s, want %s", text, got, want)
 			}
 		})
@@ -62,7 +63,7 @@ func TestBooleans(t *testing.T) {
 			t.Parallel()
 			rules := "domain: d\ndescriptors:\n- key: k\n  rate_limit: {requests_per_unit: 1, unit: day}\n  shadow_mode: " + text + "\n"
 			tree, findings := descriptors.Compile([]descriptors.Source{{Name: "f", Data: []byte(rules)}}, descriptors.Options{})
-			if got := outcome(tree, findings, func(r *descriptors.Rule) string { return fmt.Sprint(r.Shadow) }); got != want {
+			if got := outcome(tree, findings, func(r *descriptors.Rule) string { return strconv.FormatBool(r.Shadow) }); got != want {
 				t.Errorf("%q gives %s, want %s", text, got, want)
 			}
 		})
