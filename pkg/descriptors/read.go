@@ -27,11 +27,12 @@ type reader struct {
 	file     string
 	data     []byte
 	findings *Findings
-	found    [Warning + 1]int // findings by severity
-	aliased  int              // values visited inside aliases
-	aliases  int              // around the present node
-	depth    int              // of mappings and lists around the present node
-	stopped  bool             // the file holds too much: nothing more is read or reported
+	found    [Warning + 1]int    // findings by severity
+	bad      map[*yaml.Node]bool // values that have been reported
+	aliased  int                 // values visited inside aliases
+	aliases  int                 // around the present node
+	depth    int                 // of mappings and lists around the present node
+	stopped  bool                // the file holds too much: nothing more is read or reported
 }
 
 // add reports a finding. What it returns may be completed until the next one.
