@@ -99,7 +99,6 @@ func (s *Service) Answer(ctx context.Context, decode func(any) error) (answer *c
 		}
 		s.counts.request(w.evaluation.Verdict, err)
 		s.config.Metrics.Duration.Observe(float64(s.config.Now().Sub(started)) / float64(time.Microsecond))
-		w.request.Reset()
 		s.work.Put(w)
 	}()
 	if err := decode(&w.request); err != nil {
