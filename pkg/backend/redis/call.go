@@ -219,4 +219,3 @@ func sum(a, b int64) int64 {
 		return a + b
 	}
 }
-

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 // ownServer is a server that no other test uses.
 func ownServer(t *testing.T, args ...string) *proc.Redis {
 	t.Helper()
-	server, err := proc.StartRedis(t.Context(), shared.path, &shared.ports, args...)
+	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +128,19 @@ func (s *store) keys(t *testing.T) []string {
 func (s *store) checkExpiries(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	for _, key := range s.keys(t) {
-		if ttl, err := s.client.PTTL(ctx, key).Result(); ttl == -1 || err != nil {
-			t.Errorf("key %q has no expiry (error %v)", key, err)
+	for keys := range slices.Chunk(s.keys(t), 1000) {
+		asked := s.client.Pipeline()
+		for _, key := range keys {
+			asked.PTTL(ctx, key)
+		}
+		answers, err := asked.Exec(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, answer := range answers {
+			if ttl, ok := answer.(*goredis.DurationCmd); !ok || ttl.Val() == -1 {
+				t.Errorf("key %q has no expiry", keys[i])
+			}
 		}
 	}
 }

@@ -1,0 +1,301 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/local"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+)
+
+// plant writes a value under the key of an identity.
+func (s *store) plant(t *testing.T, identity string, set func(key string) error) {
+	t.Helper()
+	if err := set(s.prefix + "1{}" + identity); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForeignValues wants an error of the ask whose key holds something else, and
+// of no other ask.
+func TestForeignValues(t *testing.T) {
+	t.Parallel()
+	foreign := map[string]any{
+		"text": "abc", "empty": "", "negative": "-5", "float": "1.5", "hex": "0x10", "too large": "90071992547409920",
+		"zeros": "0 0 0 0 0 0 0 0 0", "fraction": "5 7 3", "spaces": " ", "newline": "5\n6", "bar": "5|6", "list": []any{"x"}, "hash": nil,
+	}
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, shared.shared, redis.Options{})
+			r := newRule(t, p)
+			for what, value := range foreign {
+				s.plant(t, what, func(key string) error {
+					defer s.client.PExpire(t.Context(), key, time.Hour)
+					switch v := value.(type) {
+					case nil:
+						return s.client.HSet(t.Context(), key, "f", "v").Err()
+					case []any:
+						return s.client.RPush(t.Context(), key, v...).Err()
+					default:
+						return s.client.Set(t.Context(), key, v, time.Hour).Err()
+					}
+				})
+				for _, charge := range []backend.Charge{backend.AllOrNothing, backend.Independent} {
+					verdict, answers := s.decide(t, charge, ask("a", r, 1), ask(what, r, 1), ask("b", r, -1))
+					failed := []bool{answers[0].Err != nil, answers[1].Err != nil, answers[2].Err != nil}
+					if diff := cmp.Diff([]bool{false, true, false}, failed); diff != "" || verdict != backend.Failed {
+						t.Errorf("%s: verdict %d, failed (-want +got):\n%s", what, verdict, diff)
+					}
+					if answers[1].Source != backend.FromFallback {
+						t.Errorf("%s: source of the failed ask is %d", what, answers[1].Source)
+					}
+				}
+				s.decide(t, backend.AllOrNothing, ask("a", r, -5))
+			}
+		})
+	}
+}
+
+// TestErrorsByPolicy has one of two asks fail and wants the other one charged
+// unless the request is refused.
+func TestErrorsByPolicy(t *testing.T) {
+	t.Parallel()
+	shadow, quota := backend.Shadow, backend.Quota
+	tests := []struct {
+		name    string
+		policy  backend.OnError
+		mode    backend.Mode
+		hits    int64 // of the other ask, of 5
+		verdict backend.Verdict
+		left    int64 // of the other ask
+	}{
+		{"error", backend.OnErrorFail, 0, 1, backend.Failed, 4},
+		{"error beside a refusal", backend.OnErrorFail, 0, 6, backend.OverLimit, 5},
+		{"error in shadow", backend.OnErrorFail, shadow, 1, backend.OK, 4},
+		{"allow", backend.OnErrorAllow, 0, 1, backend.OK, 4},
+		{"deny", backend.OnErrorDeny, 0, 1, backend.OverLimit, 5},
+		{"deny in shadow", backend.OnErrorDeny, shadow, 1, backend.OK, 4},
+		{"deny of the only quota", backend.OnErrorDeny, quota, 1, backend.OverLimit, 5},
+		{"deny of a quota in shadow", backend.OnErrorDeny, quota | shadow, 1, backend.OK, 4},
+		{"local admits", backend.OnErrorLocal, 0, 1, backend.OK, 4},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := local.New(local.Options{})
+			defer store.Close()
+			s := open(t, shared.shared, redis.Options{Local: store})
+			r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+			failing := newRule(t, algorithms.Params{Kind: algorithms.SlidingLog, Limit: 5, Window: time.Hour})
+			failing.OnError = test.policy
+			s.plant(t, "bad", func(key string) error { return s.client.Set(t.Context(), key, "x", time.Hour).Err() })
+			bad := ask("bad", failing, 1)
+			bad.Mode = test.mode
+			verdict, answers := s.decide(t, backend.AllOrNothing, bad, ask("good", r, test.hits))
+			if verdict != test.verdict || answers[0].Err == nil || !strings.Contains(answers[0].Err.Error(), "WRONGTYPE") {
+				t.Errorf("verdict is %d, want %d: %+v", verdict, test.verdict, answers)
+			}
+			_, answers = s.decide(t, backend.AllOrNothing, ask("good", r, 0))
+			if answers[0].Remaining != test.left {
+				t.Errorf("%d left of the other ask, want %d", answers[0].Remaining, test.left)
+			}
+		})
+	}
+}
+
+// TestWithoutRedis asks a server that is not there.
+func TestWithoutRedis(t *testing.T) {
+	t.Parallel()
+	port, err := shared.ports.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = port
+	stand := local.New(local.Options{})
+	defer stand.Close()
+	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Ready(t.Context()) == nil {
+		t.Error("a server that is not there is ready")
+	}
+	rule := func(policy backend.OnError) *backend.Rule {
+		rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
+		rule.OnError = policy
+		return rule
+	}
+	s := &store{Redis: r}
+	var got []backend.Verdict
+	for policy := backend.OnErrorFail; policy <= backend.OnErrorDeny; policy++ {
+		verdict, _ := s.decide(t, backend.AllOrNothing, ask("k", rule(policy), 1))
+		got = append(got, verdict)
+	}
+	byLocal := rule(backend.OnErrorLocal)
+	for range 3 {
+		verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", byLocal, 1))
+		got = append(got, verdict)
+		if answers[0].Source != backend.FromFallback || answers[0].Err == nil || answers[0].Now == 0 {
+			t.Errorf("local answer is %+v", answers[0])
+		}
+	}
+	want := []backend.Verdict{backend.Failed, backend.OK, backend.OverLimit, backend.OK, backend.OK, backend.OverLimit}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+// TestLocalBesideOthers wants the asks of OnErrorLocal charged only if the others
+// do not refuse the request.
+func TestLocalBesideOthers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		other   backend.OnError
+		mode    backend.Mode // of both asks
+		hits    int64        // of 2, of the local ask
+		verdict backend.Verdict
+		left    int64 // of the local ask
+	}{
+		{"other allowed", backend.OnErrorAllow, 0, 1, backend.OK, 1},
+		{"other denied", backend.OnErrorDeny, 0, 1, backend.OverLimit, 2},
+		{"refused itself", backend.OnErrorAllow, 0, 3, backend.OverLimit, 2},
+		{"refused, another quota passes", backend.OnErrorAllow, backend.Quota, 3, backend.OK, 2},
+		{"refused, the other quota is denied", backend.OnErrorDeny, backend.Quota, 3, backend.OverLimit, 2},
+		{"admitted, the other quota is denied", backend.OnErrorDeny, backend.Quota, 1, backend.OK, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			stand := local.New(local.Options{})
+			defer stand.Close()
+			r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			mine := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
+			mine.OnError = backend.OnErrorLocal
+			other := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
+			other.OnError = test.other
+			asks := []backend.Ask{ask("other", other, 1), ask("mine", mine, test.hits)}
+			asks[0].Mode, asks[1].Mode = test.mode, test.mode
+			s := &store{Redis: r}
+			if verdict, answers := s.decide(t, backend.AllOrNothing, asks...); verdict != test.verdict {
+				t.Errorf("verdict is %d, want %d: %+v", verdict, test.verdict, answers)
+			}
+			left := make([]backend.Answer, 1)
+			stand.Decide(t.Context(), &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("mine", mine, 0)}}, left)
+			if left[0].Remaining != test.left {
+				t.Errorf("%d left, want %d", left[0].Remaining, test.left)
+			}
+		})
+	}
+}
+
+// TestSlowRedis pauses the server: requests are answered by their patience or
+// context, and what comes late is dropped.
+func TestSlowRedis(t *testing.T) {
+	t.Parallel()
+	s := open(t, ownServer(t), redis.Options{Budget: 20 * time.Millisecond})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: 365 * 24 * time.Hour})
+	client := s.client
+	if err := client.Do(t.Context(), "CLIENT", "PAUSE", 600_000, "WRITE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	inParallel(16, func(int) {
+		if verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", r, 1)); verdict != backend.Failed || answers[0].Err == nil {
+			t.Errorf("verdict is %d: %+v", verdict, answers)
+		}
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	answers := make([]backend.Answer, 1)
+	s.Decide(gone, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
+	if !errors.Is(answers[0].Err, context.Canceled) && !errors.Is(answers[0].Err, redis.ErrTimeout) {
+		t.Errorf("error of a caller who has gone is %v", answers[0].Err)
+	}
+	past, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	s.Decide(past, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
+	if !errors.Is(answers[0].Err, redis.ErrTimeout) {
+		t.Errorf("error past the deadline is %v", answers[0].Err)
+	}
+	if err := client.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if verdict, answers := s.decide(t, backend.AllOrNothing, ask("other", r, 1)); verdict == backend.OK && answers[0].Remaining == 4 {
+			return
+		}
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+	_, answers := (&store{Redis: r}).decide(t, backend.AllOrNothing, ask("k", rule, 1))
+	if !errors.Is(answers[0].Err, redis.ErrClosed) {
+		t.Errorf("error is %v", answers[0].Err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, o := range []redis.Options{{URL: "http://h"}, {URL: "redis://h", KeyPrefix: "a{b}"}, {}} {
+		if _, err := redis.New(o); err == nil {
+			t.Errorf("New(%+v) gives no error", o)
+		}
+	}
+}
+
+// TestExpiries heals keys without expiry, and wants the right one of others.
+func TestExpiries(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, shared.shared, redis.Options{})
+			r := newRule(t, p)
+			check := func(when string) {
+				t.Helper()
+				_, answers := s.decide(t, backend.Look, ask("k", r, 0))
+				ttl, err := s.client.PTTL(t.Context(), s.prefix+"1{}k").Result()
+				if over := ttl - answers[0].ResetAfter; over < 0 || over > time.Minute || err != nil {
+					t.Errorf("%s the key outlives what it says by %v (error %v)", when, over, err)
+				}
+			}
+			s.admitted(t, 1, ask("k", r, 5))
+			check("after a charge")
+			for when, hits := range map[string]int64{"after a refusal": 1, "after a look": 0} {
+				for _, others := range [][]backend.Ask{nil, {ask("other", r, 1)}} {
+					s.plant(t, "k", func(key string) error { return s.client.Persist(t.Context(), key).Err() })
+					s.admitted(t, 1, append(others, ask("k", r, hits))...)
+					check(when)
+				}
+			}
+			s.admitted(t, 1, ask("k", r, -2))
+			check("after a refund")
+			s.admitted(t, 1, ask("k", r, -5), ask("other", r, -5))
+			if keys := s.keys(t); len(keys) > 0 {
+				t.Errorf("keys %q are left after a refund of everything", keys)
+			}
+		})
+	}
+}
