@@ -86,7 +86,7 @@ func RunVectors(t *testing.T, open Open, folder string, traces int) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // found in the folder
 		if err != nil {
 			t.Fatal(err)
 		}

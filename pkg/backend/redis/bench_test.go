@@ -18,7 +18,7 @@ func BenchmarkDecide(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer store.Close()
+	closeAfter(b, store)
 	rule := newRule(b, algorithms.Params{Kind: algorithms.GCRA, Limit: 1000, Window: time.Second})
 	b.ReportAllocs()
 	b.SetParallelism(32)

@@ -37,6 +37,9 @@ func TestForeignValues(t *testing.T) {
 			s := open(t, shared.shared, redis.Options{})
 			r := newRule(t, p)
 			for what, value := range foreign {
+				if what == "fraction" && p.Kind == algorithms.SlidingCounter && p.Buckets == 0 {
+					continue // it is a value of this kind
+				}
 				s.plant(t, what, func(key string) error {
 					defer s.client.PExpire(t.Context(), key, time.Hour)
 					switch v := value.(type) {
@@ -91,7 +94,7 @@ func TestErrorsByPolicy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			store := local.New(local.Options{})
-			defer store.Close()
+			closeAfter(t, store)
 			s := open(t, shared.shared, redis.Options{Local: store})
 			r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
 			failing := newRule(t, algorithms.Params{Kind: algorithms.SlidingLog, Limit: 5, Window: time.Hour})
@@ -114,18 +117,13 @@ func TestErrorsByPolicy(t *testing.T) {
 // TestWithoutRedis asks a server that is not there.
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
-	port, err := shared.ports.Take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = port
 	stand := local.New(local.Options{})
-	defer stand.Close()
+	closeAfter(t, stand)
 	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	closeAfter(t, r)
 	if r.Ready(t.Context()) == nil {
 		t.Error("a server that is not there is ready")
 	}
@@ -177,12 +175,12 @@ func TestLocalBesideOthers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			stand := local.New(local.Options{})
-			defer stand.Close()
+			closeAfter(t, stand)
 			r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer r.Close()
+			closeAfter(t, r)
 			mine := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
 			mine.OnError = backend.OnErrorLocal
 			other := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
@@ -233,10 +231,8 @@ func TestSlowRedis(t *testing.T) {
 	if err := client.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if verdict, answers := s.decide(t, backend.AllOrNothing, ask("other", r, 1)); verdict == backend.OK && answers[0].Remaining == 4 {
-			return
-		}
+	for verdict := backend.Failed; verdict != backend.OK; { // it heals by itself
+		verdict, _ = s.decide(t, backend.AllOrNothing, ask("other", r, 0))
 	}
 }
 

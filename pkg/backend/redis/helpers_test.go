@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -50,7 +51,7 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	code = m.Run()
-	if err = h.shared.Stop(); err != nil {
+	if err := h.shared.Stop(); err != nil {
 		return code, err
 	}
 	if code == 0 {
@@ -60,9 +61,9 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 }
 
 // ownServer is a server that no other test uses.
-func ownServer(t *testing.T, args ...string) *proc.Redis {
+func ownServer(t *testing.T) *proc.Redis {
 	t.Helper()
-	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports, args...)
+	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,16 +99,20 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	if s.Redis, err = redis.New(o); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		s.checkExpiries(t)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := s.client.Close(); err != nil {
-			t.Error(err)
+	closeAfter(t, s.client)
+	closeAfter(t, s.Redis)
+	t.Cleanup(func() { s.checkExpiries(t) })
+	return s
+}
+
+// closeAfter closes what a test has opened when it ends.
+func closeAfter(tb testing.TB, c io.Closer) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
 		}
 	})
-	return s
 }
 
 // keys are all that the backend has written.

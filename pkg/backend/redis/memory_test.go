@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
@@ -16,18 +15,18 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		limit int64 // a minute
+		limit int64 // in 366 days
 		most  int64 // bytes a key
 	}{
-		{"whole intervals", 100, 140},
-		{"intervals with a fraction", 70_001, 190},
+		{"whole intervals", 100_000, 140},
+		{"intervals with a fraction", 100_003, 190},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server := ownServer(t)
 			s := open(t, server, redis.Options{})
-			r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: test.limit, Window: time.Minute * 60 * 24})
+			r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: test.limit, Window: algorithms.MaxWindow})
 			before := s.usedMemory(t)
 			const goroutines = 64
 			inParallel(goroutines, func(g int) {
