@@ -65,6 +65,7 @@ func TestBounds(t *testing.T) {
 		{"mistakes", "domain: d\n" + strings.Repeat("x: 1\n", 100_000), "too_much", 200},
 		{"words twice", "domain: d\ndescriptors: 1\n" + strings.Repeat("unit: 1\n", 100_000), "too_much", 200},
 		{"a long line of mistakes", "{domain: d, " + strings.Repeat("x: 1, ", 100_000) + "}", "too_much", 200},
+		{"mistakes at the end of a long line", "{domain: " + strings.Repeat("d", 5_000_000) + strings.Repeat(", x: 1", 2000) + "}", "too_much", 200},
 		{"a long word", "domain: d\n" + strings.Repeat("x", 1000) + ": " + strings.Repeat("x", 5_000_000), "unknown_key", 200},
 		{"a long value", "domain: d\ndescriptors: " + strings.Repeat("x", 5_000_000), "type_mismatch", 200},
 	} {

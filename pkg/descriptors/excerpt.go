@@ -17,7 +17,7 @@ func excerpts(sources []Source, findings Findings) {
 		if len(s.Data) > maxBytes {
 			continue
 		}
-		at := cursor{rest: bytes.TrimPrefix(s.Data, []byte("\uFEFF")), line: 1}
+		at := cursor{rest: bytes.TrimPrefix(s.Data, []byte("\uFEFF")), line: 1, column: 1}
 		for len(findings) > 0 && findings[0].File <= s.Name {
 			if f := &findings[0]; f.File == s.Name {
 				f.Excerpt = at.excerpt(f.Line, f.Column)
@@ -27,10 +27,12 @@ func excerpts(sources []Source, findings Findings) {
 	}
 }
 
-// cursor goes through a file line by line.
+// cursor goes through a file, forward only.
 type cursor struct {
-	rest []byte // from the beginning of the line
-	line int
+	rest   []byte // from the beginning of the line
+	line   int
+	at     int // bytes of the line before the column
+	column int
 }
 
 // next goes to the next line, if there is one.
@@ -45,6 +47,7 @@ func (c *cursor) next() bool {
 	}
 	c.rest = c.rest[i+size:]
 	c.line++
+	c.at, c.column = 0, 1
 	return true
 }
 
@@ -53,30 +56,47 @@ func isBreak(c rune) bool {
 	return c == '\n' || c == '\r' || c == '\u0085' || c == '\u2028' || c == '\u2029'
 }
 
-// excerpt is a line, which the cursor has not passed, and below it a caret under
-// a column from 1; "" where the file has no such line.
+// excerpt is a line and below it a caret under a column from 1, both of which
+// the cursor has not passed; "" where the file has no such line.
 func (c *cursor) excerpt(line, column int) string {
 	for c.line < line {
 		if !c.next() {
 			return ""
 		}
 	}
-	text := c.rest[:min(len(c.rest), (column+maxExcerpt)*utf8.UTFMax)]
-	if end := bytes.IndexFunc(text, isBreak); end >= 0 {
-		text = text[:end]
+	for c.column < column && !c.ends(c.at) {
+		c.at += c.size(c.at)
+		c.column++
 	}
-	chars := []rune(string(text))
-	at := min(column-1, len(chars))
-	from := max(0, at-maxExcerpt/2)
-	to := min(len(chars), from+maxExcerpt)
+	from, to, shown := c.at, c.at, 0
+	for ; from > 0 && shown < maxExcerpt/2; shown++ {
+		_, size := utf8.DecodeLastRune(c.rest[:from])
+		from -= size
+	}
+	for ; shown < maxExcerpt && !c.ends(to); shown++ {
+		to += c.size(to)
+	}
 	left, right, indent := "", "", "  "
 	if from > 0 {
 		left, indent = "…", "   "
 	}
-	if to < len(chars) {
+	if !c.ends(to) {
 		right = "…"
 	}
-	return "  " + left + strings.Map(visible, string(chars[from:to])) + right + "\n" + indent + margin(chars[from:at]) + "^"
+	text := strings.Map(visible, string(c.rest[from:to]))
+	return "  " + left + text + right + "\n" + indent + margin([]rune(string(c.rest[from:c.at]))) + "^"
+}
+
+// size is how many bytes the character at a place of the line has.
+func (c *cursor) size(at int) int {
+	_, size := utf8.DecodeRune(c.rest[at:])
+	return size
+}
+
+// ends says whether the line ends at a place.
+func (c *cursor) ends(at int) bool {
+	char, size := utf8.DecodeRune(c.rest[at:])
+	return size == 0 || isBreak(char)
 }
 
 // margin is as wide as a text: tabs stay, since their width is the terminal's.

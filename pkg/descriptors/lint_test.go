@@ -2,12 +2,21 @@ package descriptors_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
+
+func manyChildren(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{key: b%d, rate_limit: {requests_per_unit: 2, unit: minute}}, ", i)
+	}
+	return b.String()
+}
 
 // TestWarnings: what loads but looks wrong, and what only looks like it.
 func TestWarnings(t *testing.T) {
@@ -36,6 +45,7 @@ func TestWarnings(t *testing.T) {
 		{"WC-11 a larger limit above", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {requests_per_unit: 2, unit: minute}}]}", []string{"3: parent_limit"}},
 		{"WC-11 above two", "- {key: a, " + limit + ", descriptors: [{key: b, descriptors: [{key: c, rate_limit: {requests_per_unit: 100, unit: hour}}]}]}", []string{"3: parent_limit"}},
 		{"WC-11 once for all below", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {requests_per_unit: 2, unit: minute}}, {key: c, rate_limit: {requests_per_unit: 2, unit: minute}}]}", []string{"3: parent_limit"}},
+		{"WC-11 once for very many below", "- {key: a, " + limit + ", descriptors: [" + manyChildren(1100) + "]}", []string{"3: parent_limit"}},
 		{"a smaller limit above", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {requests_per_unit: 5, unit: second}}]}", nil},
 		{"the same limit above", "- {key: a, " + limit + ", descriptors: [{key: b, " + limit + "}]}", nil},
 		{"a limit above a rule that denies", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {requests_per_unit: 0, unit: minute}}]}", nil},
