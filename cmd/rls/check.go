@@ -30,7 +30,9 @@ func check(args []string, p *process) error {
 	}
 	_, findings := rules.Compile(sources, ruleOptions(s))
 	for _, f := range findings {
-		fmt.Fprintln(p.stdout, f)
+		if _, err := fmt.Fprintln(p.stdout, f.Long()); err != nil {
+			return fmt.Errorf("writing the findings: %w", err)
+		}
 	}
 	if findings.Err() != nil {
 		return errReported

@@ -99,15 +99,14 @@ func (u usageError) Unwrap() error { return u.error }
 
 // exitCode prints an error, one line, and says how to exit.
 func exitCode(err error, stderr io.Writer) int {
-	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, settings.ErrHelp):
 		return exitOK
 	case errors.Is(err, errReported):
 		return exitFailed
 	}
-	fmt.Fprintf(stderr, "rls: %s\n", err)
-	if errors.As(err, &wrong) {
+	_, _ = fmt.Fprintf(stderr, "rls: %s\n", err)
+	if _, ok := errors.AsType[usageError](err); ok {
 		return exitUsage
 	}
 	return exitFailed

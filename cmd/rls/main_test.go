@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/grpclog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -50,21 +51,29 @@ func TestBadInput(t *testing.T) {
 		{"no directory", []string{"--config", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
 		{"empty directory", []string{"--config", empty}, 2, "rls: reading rules: " + empty + " has no *.yaml or *.yml file"},
 		{
-			"port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", taken.Addr().String()}, 2,
+			"port in use",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", taken.Addr().String()},
+			2,
 			"rls: --grpc-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"other port in use", []string{"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", taken.Addr().String()}, 2,
+			"other port in use",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", taken.Addr().String()},
+			2,
 			"rls: --http-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"admin port in use", []string{
+			"admin port in use",
+			[]string{
 				"--config", good, "--log-level", "error", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--admin-addr", taken.Addr().String(),
-			}, 2,
+			},
+			2,
 			"rls: --admin-addr: listen tcp " + taken.Addr().String() + ": bind: address already in use",
 		},
 		{
-			"not an address", []string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"}, 2,
+			"not an address",
+			[]string{"--config", good, "--log-level", "error", "--grpc-addr", "8081"},
+			2,
 			"rls: --grpc-addr: listen tcp: address 8081: missing port in address",
 		},
 		{"redis", []string{"--backend", "redis"}, 2, "rls: --backend redis is not in this version; the local backend needs nothing to be installed"},
@@ -107,6 +116,8 @@ domain: d
 descriptors:
   - {key: k, rate_limit: {requests_per_unit: 1, unit: day}}
   - {key: a, rate_limit: {algorithm: adaptive, requests_per_unit: 1, unit: day, name: a, adaptive: {min_limit: 1, max_limit: 9}}}
+  - {key: b, rate_limit: {requests_per_unit: 1, unit: day, name: b}}
+  - {key: c, rate_limit: {requests_per_unit: 1, unit: day, name: b}}
 `)
 	for _, row := range []struct{ name, trace, want string }{
 		{"no JSON", "x", "line 1: invalid character 'x' looking for beginning of value"},
@@ -119,7 +130,8 @@ descriptors:
 		{"unit", `{"t_ns": 1, "domain": "d", "descriptors": [{"limit": {"unit": "FORTNIGHT"}}]}`, `line 1: descriptors[0]: limit.unit is "FORTNIGHT", must be SECOND`},
 		{"both", `{"t_ns": 1, "domain": "d", "set_limit": {"rule": "a"}}`, "line 1: a line is either a request or a set_limit"},
 		{"no number", `{"t_ns": 1, "set_limit": {"rule": "a"}}`, "line 1: set_limit.requests_per_unit is missing"},
-		{"no rule", `{"t_ns": 1, "set_limit": {"rule": "b", "requests_per_unit": 1}}`, `line 1: set_limit: no rule is called "b"`},
+		{"no rule", `{"t_ns": 1, "set_limit": {"rule": "c", "requests_per_unit": 1}}`, `line 1: set_limit: no rule is called "c"`},
+		{"two of one name", `{"t_ns": 1, "set_limit": {"rule": "b", "requests_per_unit": 1}}`, `line 1: set_limit: 2 rules are called "b", add the domain of the one meant`},
 		{"not adaptive", `{"t_ns": 1, "set_limit": {"rule": "d.k", "requests_per_unit": 1}}`, `line 1: set_limit: rule "d.k" is not adaptive`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -201,11 +213,15 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{"RLS_CONFIG": "no/such", "RLS_BACKEND": "", "RLS_LOCAL_MAX_KEYS": "many"}
 	var errs bytes.Buffer
-	p := &process{stdout: &errs, stderr: &errs, now: time.Now, env: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}
+	p := &process{stdout: &errs, stderr: &errs, now: time.Now, logGRPC: func(grpclog.LoggerV2) {}, env: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}
 	if code := run(nil, p); code != exitUsage || errs.String() != "rls: invalid value \"many\" for RLS_LOCAL_MAX_KEYS: parse error\n" {
 		t.Errorf("exits %d with %q", code, errs.String())
 	}
-	delete(variables, "RLS_LOCAL_MAX_KEYS")
+	variables["RLS_LOCAL_MAX_KEYS"] = ""
+	errs.Reset()
+	if code := run(nil, p); code != exitUsage || !strings.Contains(errs.String(), "no/such: no such file") {
+		t.Errorf("exits %d with %q, want an empty variable to be none", code, errs.String())
+	}
 	errs.Reset()
 	if code := run([]string{"check"}, p); code != exitUsage || !strings.Contains(errs.String(), "no/such: no such file") {
 		t.Errorf("exits %d with %q, want the variable's directory", code, errs.String())

@@ -62,7 +62,7 @@ func load(s *settings.Settings, p *process) (*rules.Set, error) {
 	tree, findings := rules.Compile(sources, ruleOptions(s))
 	if tree == nil {
 		for _, f := range findings {
-			fmt.Fprintln(p.stderr, f)
+			_, _ = fmt.Fprintln(p.stderr, f)
 		}
 		return nil, errReported
 	}

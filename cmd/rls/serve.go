@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -42,14 +43,14 @@ func serve(args []string, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	greet(p, srv)
+	_, _ = io.WriteString(p.stdout, greeting(srv))
 	return srv.Run(p.signals)
 }
 
-// greet prints how to ask the server by hand.
-func greet(p *process, srv *server.Server) {
-	fmt.Fprintf(p.stdout, "rls %s answers on %s; try one of its rules:\n", version, srv.GRPCAddr())
-	fmt.Fprintf(p.stdout, "grpcurl -plaintext -d '%s' %s %s/ShouldRateLimit\n", example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
+// greeting says how to ask the server by hand.
+func greeting(srv *server.Server) string {
+	return fmt.Sprintf("rls %s answers on %s; try one of its rules:\ngrpcurl -plaintext -d '%s' %s %s/ShouldRateLimit\n",
+		version, srv.GRPCAddr(), example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
 }
 
 // example is a request that leads to the rule of a set which refuses soonest.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,8 +75,8 @@ func (v *vector) yaml() string {
 		if err := json.Unmarshal(rate, &of); err != nil {
 			return err.Error()
 		}
-		window = fmt.Sprint(of.PerNS)
-		add("requests_per_unit", fmt.Sprint(of.Hits))
+		window = strconv.FormatInt(of.PerNS, 10)
+		add("requests_per_unit", strconv.FormatInt(of.Hits, 10))
 	}
 	add("period", window+"ns")
 	add("burst", text("capacity")+text("burst"))

@@ -34,7 +34,7 @@ func Compile(sources []Source, o Options) (*Tree, Findings) {
 	c := &compiler{options: o, tree: &Tree{domains: map[string]*Domain{}}, domains: map[string]*domain{}}
 	sources = slices.SortedFunc(slices.Values(sources), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range sources {
-		c.reader = &reader{file: s.Name, data: s.Data, findings: &c.findings}
+		c.reader = &reader{file: s.Name, data: s.Data, findings: &c.findings, bad: map[*yaml.Node]bool{}}
 		if f := c.reader.read(); f != nil {
 			c.add(f)
 		}
@@ -43,6 +43,7 @@ func Compile(sources []Source, o Options) (*Tree, Findings) {
 		d.unknownNames()
 	}
 	c.findings = c.findings.sorted()
+	excerpts(sources, c.findings)
 	if c.findings.Err() != nil {
 		return nil, c.findings
 	}
@@ -187,7 +188,7 @@ func (c *compiler) node(d *descriptorNode, at place) *node {
 		n.rule = c.rule(d, at)
 	}
 	c.lint(d, n.rule, at)
-	if n.rule != nil && !n.rule.Unlimited {
+	if n.rule != nil && !n.rule.Unlimited && len(d.descriptors) > 0 {
 		at.above = &limited{rule: n.rule, at: d.limit.at}
 	}
 	c.level(&n.children, d.descriptors, at)

@@ -11,54 +11,92 @@ import (
 // them before the column.
 const maxExcerpt = 120
 
-// excerpt is a line and below it a caret under a column from 1; "" where the file
-// has no such line.
-func (r *reader) excerpt(line, column int) string {
-	if r.lines == nil {
-		r.lines = lineStarts(r.data)
+// excerpts completes findings that are in order: it goes through each file once.
+func excerpts(sources []Source, findings Findings) {
+	for _, s := range sources {
+		if len(s.Data) > maxBytes {
+			continue
+		}
+		at := cursor{rest: bytes.TrimPrefix(s.Data, []byte("\uFEFF")), line: 1, column: 1}
+		for len(findings) > 0 && findings[0].File <= s.Name {
+			if f := &findings[0]; f.File == s.Name {
+				f.Excerpt = at.excerpt(f.Line, f.Column)
+			}
+			findings = findings[1:]
+		}
 	}
-	if line > len(r.lines) {
-		return ""
+}
+
+// cursor goes through a file, forward only.
+type cursor struct {
+	rest   []byte // from the beginning of the line
+	line   int
+	at     int // bytes of the line before the column
+	column int
+}
+
+// next goes to the next line, if there is one.
+func (c *cursor) next() bool {
+	i := bytes.IndexFunc(c.rest, isBreak)
+	if i < 0 {
+		return false
 	}
-	text := bytes.TrimPrefix(r.data[r.lines[line-1]:], []byte("\uFEFF"))
-	if len(text) > (column+maxExcerpt)*utf8.UTFMax {
-		text = text[:(column+maxExcerpt)*utf8.UTFMax]
+	char, size := utf8.DecodeRune(c.rest[i:])
+	if char == '\r' && bytes.HasPrefix(c.rest[i+1:], []byte("\n")) {
+		size++
 	}
-	if end := bytes.IndexFunc(text, isBreak); end >= 0 {
-		text = text[:end]
+	c.rest = c.rest[i+size:]
+	c.line++
+	c.at, c.column = 0, 1
+	return true
+}
+
+// isBreak tells what YAML takes for the end of a line.
+func isBreak(c rune) bool {
+	return c == '\n' || c == '\r' || c == '\u0085' || c == '\u2028' || c == '\u2029'
+}
+
+// excerpt is a line and below it a caret under a column from 1, both of which
+// the cursor has not passed; "" where the file has no such line.
+func (c *cursor) excerpt(line, column int) string {
+	for c.line < line {
+		if !c.next() {
+			return ""
+		}
 	}
-	chars := []rune(string(text))
-	at := min(column-1, len(chars))
-	from := max(0, at-maxExcerpt/2)
-	to := min(len(chars), from+maxExcerpt)
+	for c.column < column && !c.ends(c.at) {
+		c.at += c.size(c.at)
+		c.column++
+	}
+	from, to, shown := c.at, c.at, 0
+	for ; from > 0 && shown < maxExcerpt/2; shown++ {
+		_, size := utf8.DecodeLastRune(c.rest[:from])
+		from -= size
+	}
+	for ; shown < maxExcerpt && !c.ends(to); shown++ {
+		to += c.size(to)
+	}
 	left, right, indent := "", "", "  "
 	if from > 0 {
 		left, indent = "…", "   "
 	}
-	if to < len(chars) {
+	if !c.ends(to) {
 		right = "…"
 	}
-	return "  " + left + strings.Map(visible, string(chars[from:to])) + right + "\n" + indent + margin(chars[from:at]) + "^"
+	text := strings.Map(visible, string(c.rest[from:to]))
+	return "  " + left + text + right + "\n" + indent + margin([]rune(string(c.rest[from:c.at]))) + "^"
 }
 
-// lineStarts is where each line begins, for the breaks that YAML knows.
-func lineStarts(data []byte) []int {
-	starts := []int{0}
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		i += size
-		if c == '\r' && i < len(data) && data[i] == '\n' {
-			continue
-		}
-		if isBreak(c) {
-			starts = append(starts, i)
-		}
-	}
-	return starts
+// size is how many bytes the character at a place of the line has.
+func (c *cursor) size(at int) int {
+	_, size := utf8.DecodeRune(c.rest[at:])
+	return size
 }
 
-func isBreak(c rune) bool {
-	return c == '\n' || c == '\r' || c == '\u0085' || c == '\u2028' || c == '\u2029'
+// ends says whether the line ends at a place.
+func (c *cursor) ends(at int) bool {
+	char, size := utf8.DecodeRune(c.rest[at:])
+	return size == 0 || isBreak(char)
 }
 
 // margin is as wide as a text: tabs stay, since their width is the terminal's.

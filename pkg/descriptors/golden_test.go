@@ -35,11 +35,7 @@ func TestGolden(t *testing.T) {
 
 func golden(t *testing.T, path string, good bool) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, findings := descriptors.Compile([]descriptors.Source{{Name: filepath.Base(path), Data: data}}, descriptors.Options{})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: filepath.Base(path), Data: read(t, path)}}, descriptors.Options{})
 	if (tree != nil) != good {
 		t.Errorf("loaded = %v, want %v\n%v", tree != nil, good, findings)
 	}
@@ -50,11 +46,7 @@ func golden(t *testing.T, path string, good bool) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := cmp.Diff(string(read(t, file)), got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -107,4 +99,13 @@ func more(r *descriptors.Rule) string {
 		text += fmt.Sprintf(", metadata %v", r.Metadata)
 	}
 	return text
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

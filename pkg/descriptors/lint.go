@@ -66,11 +66,11 @@ func (c *compiler) unreachable(l *level, d *descriptorNode, parent place) {
 		return
 	}
 	text := d.composite()
-	wildcard := strings.Contains(text, "*")
-	if !wildcard {
-		if d.value.or("") != "" {
-			return
-		}
+	switch {
+	case strings.Contains(text, "*"):
+	case d.value.or("") != "":
+		return // an exact value goes first
+	default:
 		text += "_*" // any entry with this key
 	}
 	found := l.wild.find([]byte(text)).best

@@ -28,11 +28,12 @@ func (d *Domain) Override(matched *Rule, requests uint32, unit Unit, multiplier 
 	}
 	r := &Rule{
 		Index: -1, Domain: d.Name, Path: d.Name + "." + OverridePath, OnError: d.overrides.onError,
+		AlgorithmNamed:  d.overrides.named,
 		RequestsPerUnit: requests, Unit: unit, UnitMultiplier: multiplier,
 	}
 	p := algorithms.Params{Kind: kind(d.overrides.algorithm, &limitNode{})}
 	if matched != nil {
-		r.OnError = matched.OnError
+		r.OnError, r.AlgorithmNamed = matched.OnError, matched.AlgorithmNamed
 		if !matched.Unlimited && matched.params.Kind != algorithms.Deny {
 			p = algorithms.Params{Kind: matched.params.Kind, Buckets: matched.params.Buckets, FirstHit: matched.params.FirstHit}
 		}

@@ -103,3 +103,29 @@ func TestOverrideRefused(t *testing.T) {
 		t.Errorf("%+v, %v, want a rule that denies", r, err)
 	}
 }
+
+// TestOverrideNamesAnAlgorithm as the rule does from which it takes it, or else
+// the domain's defaults.
+func TestOverrideNamesAnAlgorithm(t *testing.T) {
+	t.Parallel()
+	const rules = "descriptors: [{key: plain, rate_limit: {requests_per_unit: 1, unit: day}}, {key: named, rate_limit: {algorithm: gcra, requests_per_unit: 1, unit: day}}]\n"
+	for _, row := range []struct {
+		name, file, key string
+		want            bool
+	}{
+		{"nothing", "domain: d\n" + rules, "plain", false},
+		{"no rule", "domain: d\n" + rules, "none", false},
+		{"the rule", "domain: d\n" + rules, "named", true},
+		{"the file", "domain: d\ndefaults: {algorithm: fixed_window}\n" + rules, "plain", true},
+		{"the file, no rule", "domain: d\ndefaults: {algorithm: fixed_window}\n" + rules, "none", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			d := compile(t, row.file).Domain("d")
+			r, err := d.Override(d.Match(entries(row.key, "1")), 1, descriptors.Day, 1)
+			if err != nil || r.AlgorithmNamed != row.want {
+				t.Errorf("named = %v, error %v, want %v", r.AlgorithmNamed, err, row.want)
+			}
+		})
+	}
+}

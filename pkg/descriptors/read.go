@@ -26,13 +26,13 @@ const (
 type reader struct {
 	file     string
 	data     []byte
-	lines    []int // where each begins; nil until one is shown
 	findings *Findings
-	found    [Warning + 1]int // findings by severity
-	aliased  int              // values visited inside aliases
-	aliases  int              // around the present node
-	depth    int              // of mappings and lists around the present node
-	stopped  bool             // the file holds too much: nothing more is read or reported
+	found    [Warning + 1]int    // findings by severity
+	bad      map[*yaml.Node]bool // values that have been reported
+	aliased  int                 // values visited inside aliases
+	aliases  int                 // around the present node
+	depth    int                 // of mappings and lists around the present node
+	stopped  bool                // the file holds too much: nothing more is read or reported
 }
 
 // add reports a finding. What it returns may be completed until the next one.
@@ -49,7 +49,6 @@ func (r *reader) add(f Finding, n *yaml.Node) *Finding {
 	if n != nil {
 		f.Line, f.Column = n.Line, n.Column
 	}
-	f.Excerpt = r.excerpt(f.Line, f.Column)
 	*r.findings = append(*r.findings, f)
 	return &(*r.findings)[len(*r.findings)-1]
 }
@@ -68,9 +67,13 @@ func (r *reader) document() *yaml.Node {
 		r.errorf(tooMuch, nil, "", "the file has %d bytes", len(r.data)).Wanted = fmt.Sprintf("at most %d; use several files", maxBytes)
 		return nil
 	}
-	var doc, next yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(r.data))
-	err := decoder.Decode(&doc)
+	first, rest := firstDocument(r.data)
+	if len(nothing.ReplaceAll(rest, nil)) > 0 {
+		line, _ := position(first)
+		r.add(Finding{Severity: Warning, Class: moreDocuments, Line: line, Text: "another document begins here, only the first is read"}, nil)
+	}
+	var doc yaml.Node
+	err := yaml.NewDecoder(bytes.NewReader(first)).Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
 		return nil
@@ -78,14 +81,24 @@ func (r *reader) document() *yaml.Node {
 		r.syntax(err)
 		return nil
 	}
-	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
-		at := &next
-		if err != nil {
-			at = nil
-		}
-		r.warnf(moreDocuments, at, "", "the file has more than one document, only the first is read")
-	}
 	return doc.Content[0]
+}
+
+var (
+	marker  = regexp.MustCompile(`(?m)^(?:---|\.\.\.)(?:\s|$)`)
+	nothing = regexp.MustCompile(`(?m)^(?:---|\.\.\.)?\s*(?:#.*)?(?:\n|$)`)
+	head    = regexp.MustCompile(`^(?:\x{FEFF}|\s|#.*|%.*)*$`)
+)
+
+// firstDocument cuts a file behind its first document: the parser would stumble
+// over a broken beginning of the second.
+func firstDocument(data []byte) (first, rest []byte) {
+	for _, m := range marker.FindAllIndex(data, 2) {
+		if !head.Match(data[:m[0]]) {
+			return data[:m[0]], data[m[0]:]
+		}
+	}
+	return data, nil
 }
 
 var (
@@ -102,10 +115,17 @@ func (r *reader) syntax(err error) {
 	f.Line, _ = strconv.Atoi(place[1]) // 0 without a line
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(r.data, []byte("*"+m[1]))
-		starts := lineStarts(before)
-		f.Line, f.Column = len(starts), utf8.RuneCount(before[starts[len(starts)-1]:])+1
+		f.Line, f.Column = position(before)
 	}
 	r.add(f, nil)
+}
+
+// position is the line and column of what follows a text.
+func position(text []byte) (line, column int) {
+	c := cursor{rest: text, line: 1}
+	for c.next() {
+	}
+	return c.line, utf8.RuneCount(c.rest) + 1
 }
 
 // enter resolves an alias and reads what it stands for, within the bounds of a

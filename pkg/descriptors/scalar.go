@@ -62,6 +62,7 @@ func scalar[T any](m *members, word string, parse func(*yaml.Node) (T, fault)) *
 			v.bad = false
 			return
 		}
+		m.reader.bad[n] = true
 		f := m.reader.errorf(wrong.class, n, m.path, "%s is %s", word, describe(n))
 		f.Wanted, f.Nearest = wrong.wanted, wrong.nearest
 	})

@@ -74,8 +74,11 @@ func (c *compiler) refused(err error, l *limitNode, path string) {
 		}
 		reported[f.Field] = true
 		word, at := l.written(f.Field)
-		if at == nil {
+		switch {
+		case at == nil:
 			at = l.at
+		case c.reader.bad[at]:
+			continue
 		}
 		c.reader.errorf(invalidNumber, at, path, "%s %s", word, f.Text)
 	}

@@ -1,6 +1,7 @@
 package descriptors_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -122,14 +123,14 @@ func TestWM03(t *testing.T) {
 				t.Fatalf("%v and %v lead to %v and %v, want one rule", row.a, row.b, r, d.Match(row.b))
 			}
 			a, b := r.AppendKey(nil, r.Limit, row.a), r.AppendKey(nil, r.Limit, row.b)
-			if same := string(a) == string(b); same != row.same {
+			if same := bytes.Equal(a, b); same != row.same {
 				t.Errorf("same key = %v, want %v", same, row.same)
 			}
 			own, err := d.Override(r, 1, descriptors.Day, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(own.AppendKey(nil, r.Limit, row.a)) == string(own.AppendKey(nil, r.Limit, row.b)) {
+			if bytes.Equal(own.AppendKey(nil, r.Limit, row.a), own.AppendKey(nil, r.Limit, row.b)) {
 				t.Error("an override shares, want a key per value")
 			}
 		})

@@ -39,7 +39,7 @@ func typeOf(n *yaml.Node) string {
 		}
 		return textType
 	case "!!int":
-		if _, err := parseInt(n.Value); err != nil && !strings.HasPrefix(n.Value, "-") {
+		if _, err := parseInt(n.Value); err != nil {
 			return floatType
 		}
 		return intType

@@ -111,12 +111,14 @@ func TestCF04AChangedFileIsPickedUp(t *testing.T) {
 	}{
 		{"written in place", func(_ *testing.T, f *folder) { f.put("rl.yaml", ruleFile(2)) }},
 		{"renamed over", func(t *testing.T, f *folder) {
+			t.Helper()
 			f.put("rl.tmp", ruleFile(2))
 			if err := os.Rename(path(f, "rl.tmp"), path(f, "rl.yaml")); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"deleted, then made", func(t *testing.T, f *folder) {
+			t.Helper()
 			if err := os.Remove(path(f, "rl.yaml")); err != nil {
 				t.Fatal(err)
 			}
@@ -127,12 +129,14 @@ func TestCF04AChangedFileIsPickedUp(t *testing.T) {
 			f.put("rl.yaml", ruleFile(2))
 		}},
 		{"moved to another name", func(t *testing.T, f *folder) {
+			t.Helper()
 			f.put("rl2.yml", ruleFile(2))
 			if err := os.Remove(path(f, "rl.yaml")); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"half written at first", func(t *testing.T, f *folder) {
+			t.Helper()
 			whole := ruleFile(2)
 			f.put("rl.yaml", whole[:len(whole)/2])
 			if _, _, err := f.look(t.Context()); err != nil {

@@ -87,7 +87,7 @@ func (c *call) prepare(req *backend.Request, answers []backend.Answer, keys *key
 		c.keys = keys.appendKey(c.keys, ask.Key)
 		c.owners = append(c.owners, len(c.items))
 		c.items = append(c.items, item{
-			priced: priced{ask.Rule, ask.Hits, req.Charge == backend.CountRefused},
+			priced: priced{ask.Rule, ask.Hits, req.Charge == backend.CountRefused && ask.Rule.CountRefused},
 			start:  start, end: len(c.keys), prev: -1,
 		})
 	}
@@ -219,4 +219,3 @@ func sum(a, b int64) int64 {
 		return a + b
 	}
 }
-

@@ -3,7 +3,9 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	code = m.Run()
-	if err = h.shared.Stop(); err != nil {
+	if err := h.shared.Stop(); err != nil {
 		return code, err
 	}
 	if code == 0 {
@@ -59,9 +61,9 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 }
 
 // ownServer is a server that no other test uses.
-func ownServer(t *testing.T, args ...string) *proc.Redis {
+func ownServer(t *testing.T) *proc.Redis {
 	t.Helper()
-	server, err := proc.StartRedis(t.Context(), shared.path, &shared.ports, args...)
+	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,16 +99,20 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	if s.Redis, err = redis.New(o); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		s.checkExpiries(t)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := s.client.Close(); err != nil {
-			t.Error(err)
+	closeAfter(t, s.client)
+	closeAfter(t, s.Redis)
+	t.Cleanup(func() { s.checkExpiries(t) })
+	return s
+}
+
+// closeAfter closes what a test has opened when it ends.
+func closeAfter(tb testing.TB, c io.Closer) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
 		}
 	})
-	return s
 }
 
 // keys are all that the backend has written.
@@ -127,9 +133,19 @@ func (s *store) keys(t *testing.T) []string {
 func (s *store) checkExpiries(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	for _, key := range s.keys(t) {
-		if ttl, err := s.client.PTTL(ctx, key).Result(); ttl == -1 || err != nil {
-			t.Errorf("key %q has no expiry (error %v)", key, err)
+	for keys := range slices.Chunk(s.keys(t), 1000) {
+		asked := s.client.Pipeline()
+		for _, key := range keys {
+			asked.PTTL(ctx, key)
+		}
+		answers, err := asked.Exec(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, answer := range answers {
+			if ttl, ok := answer.(*goredis.DurationCmd); !ok || ttl.Val() == -1 {
+				t.Errorf("key %q has no expiry", keys[i])
+			}
 		}
 	}
 }

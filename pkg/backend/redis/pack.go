@@ -8,9 +8,9 @@ type packer []byte
 func (p *packer) list(n int) {
 	switch {
 	case n < 16:
-		*p = append(*p, 0x90|byte(n))
+		*p = append(*p, 0x90|byte(n)) //nolint:gosec // compared above
 	case n < 1<<16:
-		*p = binary.BigEndian.AppendUint16(append(*p, 0xdc), uint16(n)) //nolint:gosec // compared above
+		*p = binary.BigEndian.AppendUint16(append(*p, 0xdc), uint16(n))
 	default:
 		*p = binary.BigEndian.AppendUint32(append(*p, 0xdd), uint32(n)) //nolint:gosec // asks of a call
 	}

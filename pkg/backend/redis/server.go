@@ -36,14 +36,12 @@ func newServer(url string, budget time.Duration, s script) (*server, error) {
 }
 
 // eval implements executor. A call that Redis refused for want of the script has
-// not run, so it may be sent again.
+// not run, so it is sent again with the script itself, which Redis then keeps.
 func (s *server) eval(ctx context.Context, args []any) (string, error) {
 	cmd := goredis.NewCmd(ctx, args...)
 	err := s.client.Process(ctx, cmd)
 	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = s.load(ctx); err != nil {
-			return "", err
-		}
+		args[0], args[1] = "eval", s.script.text
 		cmd = goredis.NewCmd(ctx, args...)
 		err = s.client.Process(ctx, cmd)
 	}

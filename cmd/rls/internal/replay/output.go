@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -115,12 +116,13 @@ func (w *tableWriter) Write(a *Answer) error {
 
 func (w *tableWriter) Flush() error {
 	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DOMAIN\tRULE\tADMITTED\tREFUSED")
+	_, err := fmt.Fprintln(table, "DOMAIN\tRULE\tADMITTED\tREFUSED")
 	keys := slices.SortedFunc(maps.Keys(w.sums), func(a, b ruleKey) int {
 		return cmp.Or(cmp.Compare(a.domain, b.domain), cmp.Compare(a.rule, b.rule))
 	})
 	for _, k := range keys {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", k.domain, k.rule, w.sums[k].admitted, w.sums[k].refused)
+		_, more := fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", k.domain, k.rule, w.sums[k].admitted, w.sums[k].refused)
+		err = errors.Join(err, more)
 	}
-	return table.Flush()
+	return errors.Join(err, table.Flush())
 }

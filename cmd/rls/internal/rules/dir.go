@@ -64,8 +64,7 @@ func Read(path string, o Options) ([]descriptors.Source, error) {
 
 // reading says once which path could not be read.
 func reading(path string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("reading rules: %s: %w", at.Path, at.Err)
 	}
 	return fmt.Errorf("reading rules: %s: %w", path, err)

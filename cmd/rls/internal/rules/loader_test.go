@@ -226,6 +226,10 @@ func TestRead(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	every, err := Read(p.dir, Options{Compat: true})
+	if err != nil || len(every) != 6 { // and g.yaml~, README.md, i.json
+		t.Errorf("%d files, %v, want every name without a dot in front", len(every), err)
+	}
 	sources, err := Read(filepath.Join(p.dir, "b.yaml"), Options{})
 	if err != nil || len(sources) != 1 {
 		t.Errorf("%v, %v, want the one file", sources, err)

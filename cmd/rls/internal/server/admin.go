@@ -32,10 +32,10 @@ func (s *Server) admin() http.Handler {
 	}
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		for _, p := range pages {
-			fmt.Fprintf(w, "%s: %s\n", p.path, p.what)
+			_, _ = fmt.Fprintf(w, "%s: %s\n", p.path, p.what)
 		}
 		if s.settings.PProf {
-			fmt.Fprintln(w, "/debug/pprof/: profiles of this process")
+			_, _ = fmt.Fprintln(w, "/debug/pprof/: profiles of this process")
 		}
 	})
 	return mux
@@ -48,7 +48,7 @@ func (s *Server) showRules(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	for _, r := range set.Tree.Rules {
-		fmt.Fprintf(w, "%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
+		_, _ = fmt.Fprintf(w, "%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
 			r.Path, strings.ToUpper(r.Unit.String()), r.RequestsPerUnit, r.Shadow, r.Quota)
 	}
 }

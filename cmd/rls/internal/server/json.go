@@ -35,7 +35,7 @@ func (s *Server) serveJSON(w http.ResponseWriter, r *http.Request) {
 	if answer.GetOverallCode() == rlspb.RateLimitResponse_OVER_LIMIT {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
-	_, _ = w.Write(body) //nolint:errcheck // the caller has gone
+	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be
 }
 
 // answerJSON takes the way of a gRPC call, through the same codec.

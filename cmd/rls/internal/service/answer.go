@@ -169,5 +169,5 @@ func (r *Result) Reset() time.Duration {
 		window := r.Limit.Limit.Window()
 		wait = window - time.Duration(r.Answer.Now%int64(window))
 	}
-	return (wait + time.Second - 1) / time.Second * time.Second
+	return (wait + time.Second - 1).Truncate(time.Second)
 }

@@ -70,15 +70,12 @@ func merge(to, from map[string]any) {
 	for name, value := range from {
 		have, known := to[name]
 		if !known {
-			if m, ok := value.(map[string]any); ok {
-				value = maps.Clone(m) // may be merged into
-			}
 			to[name] = value
 			continue
 		}
 		if into, ok := have.(map[string]any); ok {
 			if m, ok := value.(map[string]any); ok {
-				into = maps.Clone(into)
+				into = maps.Clone(into) // which is the rule's own
 				merge(into, m)
 				to[name] = into
 			}

@@ -17,10 +17,10 @@ import (
 // maxDescriptors bounds the work that one request can cause.
 const maxDescriptors = 4096
 
-// BadRequest is what is wrong with a request, for whoever sent it.
-type BadRequest string
+// RequestError is what is wrong with a request, for whoever sent it.
+type RequestError string
 
-func (b BadRequest) Error() string { return string(b) }
+func (b RequestError) Error() string { return string(b) }
 
 // Options are what an operator sets for all rules at once.
 type Options struct {
@@ -52,17 +52,17 @@ type Result struct {
 	Limit *backend.Rule
 }
 
-// Run evaluates a request. Its only error is a BadRequest.
+// Run evaluates a request. Its only error is a RequestError.
 func (e *Evaluation) Run(ctx context.Context, o Options, set *rules.Set, store backend.Backend, q *codec.Request) error {
 	switch {
 	case q.Err != nil:
-		return BadRequest("the message is malformed: " + q.Err.Error())
+		return RequestError("the message is malformed: " + q.Err.Error())
 	case q.Domain == "":
-		return BadRequest("domain is empty, must be the domain of a rule file")
+		return RequestError("domain is empty, must be the domain of a rule file")
 	case len(q.Descriptors) == 0:
-		return BadRequest("descriptors is empty, must hold at least one descriptor")
+		return RequestError("descriptors is empty, must hold at least one descriptor")
 	case len(q.Descriptors) > maxDescriptors:
-		return BadRequest(fmt.Sprintf("the request has %d descriptors, must be at most %d", len(q.Descriptors), maxDescriptors))
+		return RequestError(fmt.Sprintf("the request has %d descriptors, must be at most %d", len(q.Descriptors), maxDescriptors))
 	}
 	e.reset(len(q.Descriptors))
 	if domain := set.Tree.Domain(q.Domain); domain != nil {
@@ -97,7 +97,7 @@ func (e *Evaluation) find(set *rules.Set, domain *descriptors.Domain, q *codec.R
 	for i := range q.Descriptors {
 		rule, err := ruleOf(set, domain, &q.Descriptors[i])
 		if err != nil {
-			return BadRequest(fmt.Sprintf("descriptors[%d]: %s", i, err))
+			return RequestError(fmt.Sprintf("descriptors[%d]: %s", i, err))
 		}
 		e.Results[i].Rule = rule
 		replacing = replacing || rule != nil && len(rule.Replaces) > 0
@@ -140,7 +140,7 @@ func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request
 		}
 		hits := hitsOf(q, d)
 		if hits < 0 && !domain.AllowRefunds {
-			return BadRequest(fmt.Sprintf("descriptors[%d]: is_negative_hits is set, domain %q does not allow refunds", i, domain.Name))
+			return RequestError(fmt.Sprintf("descriptors[%d]: is_negative_hits is set, domain %q does not allow refunds", i, domain.Name))
 		}
 		start := len(e.keys)
 		e.keys = r.Rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
@@ -180,7 +180,7 @@ func ruleOf(set *rules.Set, domain *descriptors.Domain, d *codec.Descriptor) (*r
 func hitsOf(q *codec.Request, d *codec.Descriptor) int64 {
 	hits := int64(max(q.HitsAddend, 1))
 	if d.HasHitsAddend {
-		hits = int64(min(d.HitsAddend, math.MaxInt64)) //nolint:gosec // cut to what fits
+		hits = int64(min(d.HitsAddend, math.MaxInt64))
 	}
 	if d.Negative {
 		return -hits

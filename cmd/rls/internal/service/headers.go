@@ -79,7 +79,7 @@ func (h *Headers) plain(e *Evaluation, a *codec.Response) {
 		case r.Answer == nil:
 		case r.Over() && !r.Rule.Quota:
 			found = r
-		case found == nil || !(found.Over() && !found.Rule.Quota) && r.Remaining() < found.Remaining():
+		case found == nil || (!found.Over() || found.Rule.Quota) && r.Remaining() < found.Remaining():
 			found = r
 		}
 	}

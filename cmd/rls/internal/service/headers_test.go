@@ -161,6 +161,9 @@ descriptors:
 		{request(q), []string{"L: 1", "R: 0", "T: 43200"}},
 		{request(a, q), []string{"L: 2", "R: 0", "T: 60"}},
 		{request(descriptor("z", "1")), nil},
+		{request(descriptor("b", "3")), []string{"L: 2", "R: 1", "T: 3600"}},
+		{request(hits(3, descriptor("a", "3")), descriptor("b", "3")), []string{"L: 2", "R: 2", "T: 60"}},
+		{request(hits(3, descriptor("a", "2")), hits(1, descriptor("b", "2"))), []string{"L: 2", "R: 2", "T: 60"}},
 	} {
 		if diff := cmp.Diff(row.want, headersOf(at.serve(c, row.ask))); diff != "" {
 			t.Error(diff)

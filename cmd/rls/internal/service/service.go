@@ -106,7 +106,6 @@ func (s *Service) Answer(ctx context.Context, decode func(any) error) (answer *c
 		}
 		s.counts.request(w.evaluation.Verdict, err)
 		s.config.Metrics.Duration.Observe(float64(s.config.Now().Sub(started)) / float64(time.Microsecond))
-		w.request.Reset()
 		s.work.Put(w)
 	}()
 	if err := decode(&w.request); err != nil {
@@ -150,8 +149,7 @@ func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation, n
 
 // toStatus is the one place where an error becomes a gRPC code.
 func toStatus(err error) error {
-	var bad BadRequest
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[RequestError](err); ok {
 		return status.Error(codes.InvalidArgument, bad.Error())
 	}
 	return status.Error(codes.Internal, err.Error())

@@ -15,6 +15,7 @@ import (
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 	"github.com/eb50146d/rls/pkg/backend/local"
 	"github.com/eb50146d/rls/pkg/descriptors"
@@ -39,11 +40,16 @@ type bench struct {
 
 func newBench(t *testing.T, text string) *bench {
 	t.Helper()
+	return newBenchWith(t, rules.Options{}, text)
+}
+
+func newBenchWith(t *testing.T, o rules.Options, text string) *bench {
+	t.Helper()
 	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "rules.yaml", Data: []byte(text)}}, descriptors.Options{})
 	if tree == nil {
 		t.Fatal(findings)
 	}
-	b := &bench{t: t, set: rules.Bind(tree, rules.Options{}, telemetry.New("test")), now: noon}
+	b := &bench{t: t, set: rules.Bind(tree, o, telemetry.New("test")), now: noon}
 	store := local.New(local.Options{Now: func() int64 { return b.now }, MaxKeys: 1000})
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -236,6 +242,70 @@ descriptors:
 	}
 }
 
+// TestIndependent: each rule decides and is charged by itself.
+func TestIndependent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+domain: t
+defaults: {charge: independent}
+descriptors:
+  - {key: wide, rate_limit: {requests_per_unit: 10, unit: minute}}
+  - {key: narrow, rate_limit: {requests_per_unit: 1, unit: minute}}
+`)
+	for _, want := range []uint32{9, 8, 7} {
+		if got := b.ask(request(descriptor("wide", "1"), descriptor("narrow", "1"))).Statuses[0].Remaining; got != want {
+			t.Errorf("%d remaining, want %d", got, want)
+		}
+	}
+}
+
+// TestCompat: refused hits count, and nothing is added to an answer, unless the
+// rule names an algorithm.
+func TestCompat(t *testing.T) {
+	t.Parallel()
+	b := newBenchWith(t, rules.Options{Compat: true}, `
+domain: t
+descriptors:
+  - {key: theirs, rate_limit: {requests_per_unit: 2, unit: minute}}
+  - {key: ours, rate_limit: {algorithm: fixed_window, requests_per_unit: 2, unit: minute}}
+`)
+	theirs, ours := descriptor("theirs", "1"), descriptor("ours", "1")
+	check(t, &codec.Response{Code: codec.OverLimit, Statuses: []codec.Status{counted(codec.OverLimit, 2, 0)}}, b.ask(request(hits(3, theirs))))
+	check(t, &codec.Response{Code: codec.OverLimit, Statuses: []codec.Status{counted(codec.OverLimit, 2, 0)}}, b.ask(request(theirs)))
+	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.ours"), Statuses: []codec.Status{counted(codec.OverLimit, 2, 2)}}, b.ask(request(hits(3, ours))))
+	check(t, &codec.Response{
+		Code: codec.OverLimit, DynamicMetadata: named("t.theirs"),
+		Statuses: []codec.Status{counted(codec.OverLimit, 2, 0), counted(codec.OK, 2, 1)},
+	}, b.ask(request(theirs, ours)))
+}
+
+// TestDeciding: in a refused request a rule that refuses alone goes before a
+// quota rule, whatever their waits.
+func TestDeciding(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+domain: t
+descriptors:
+  - {key: q, quota_mode: true, rate_limit: {requests_per_unit: 0, unit: year}}
+  - {key: e, rate_limit: {requests_per_unit: 0, unit: minute}}
+`)
+	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.e")}, withoutStatuses(b.ask(request(descriptor("q", "1"), descriptor("e", "1")))))
+	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.q")}, withoutStatuses(b.ask(request(descriptor("q", "1")))))
+}
+
+func withoutStatuses(a *codec.Response) *codec.Response {
+	a.Statuses = nil
+	return a
+}
+
+// TestNoDelayOfARefusal, even if a store names one.
+func TestNoDelayOfARefusal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "domain: t\ndescriptors: [{key: k, rate_limit: {algorithm: gcra, requests_per_unit: 2, unit: minute}}]")
+	b.store = scripted{verdict: backend.OverLimit, answer: backend.Answer{Decision: algorithms.Decision{Allowed: true, Delay: time.Second}}}
+	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.k")}, withoutStatuses(b.ask(request(descriptor("k", "1")))))
+}
+
 // TestReset: whole seconds, rounded up; when refused the wait, else the time to
 // full.
 func TestReset(t *testing.T) {
@@ -251,17 +321,20 @@ func TestReset(t *testing.T) {
 		{"idle", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0, []codec.Descriptor{hits(0, descriptor("k", "1"))}, 0},
 		{
 			"gcra refused: until the same request passes", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0,
-			[]codec.Descriptor{hits(10, descriptor("k", "1")), hits(2, descriptor("k", "1"))}, 12 * time.Second,
+			[]codec.Descriptor{hits(10, descriptor("k", "1")), hits(2, descriptor("k", "1"))},
+			12 * time.Second,
 		},
 		{
 			"never: the window", "algorithm: gcra, requests_per_unit: 10, unit: minute", 0,
-			[]codec.Descriptor{hits(11, descriptor("k", "1"))}, time.Minute,
+			[]codec.Descriptor{hits(11, descriptor("k", "1"))},
+			time.Minute,
 		},
 		{"a window on the grid: its end", "requests_per_unit: 10, unit: minute", 12500 * time.Millisecond, []codec.Descriptor{descriptor("k", "1")}, 48 * time.Second},
 		{"even for a look", "requests_per_unit: 10, unit: minute", 12500 * time.Millisecond, []codec.Descriptor{hits(0, descriptor("k", "1"))}, 48 * time.Second},
 		{
 			"a window from its first hit", "align: first, requests_per_unit: 10, unit: minute", 12500 * time.Millisecond,
-			[]codec.Descriptor{descriptor("k", "1")}, time.Minute,
+			[]codec.Descriptor{descriptor("k", "1")},
+			time.Minute,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -360,7 +433,7 @@ descriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]
 			t.Parallel()
 			var e service.Evaluation
 			err := e.Run(t.Context(), service.Options{}, b.set, b.store, row.q)
-			var bad service.BadRequest
+			var bad service.RequestError
 			if !errors.As(err, &bad) || bad.Error() != row.want {
 				t.Errorf("error %v, want %s", err, row.want)
 			}
@@ -387,12 +460,16 @@ func TestReuse(t *testing.T) {
 type scripted struct {
 	backend.Backend
 	verdict backend.Verdict
+	answer  backend.Answer
 	fault   any
 }
 
-func (s scripted) Decide(_ context.Context, _ *backend.Request, _ []backend.Answer) backend.Verdict {
+func (s scripted) Decide(_ context.Context, _ *backend.Request, answers []backend.Answer) backend.Verdict {
 	if s.fault != nil {
 		panic(s.fault)
+	}
+	for i := range answers {
+		answers[i] = s.answer
 	}
 	return s.verdict
 }

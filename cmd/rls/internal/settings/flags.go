@@ -22,56 +22,91 @@ var also = map[string][]string{
 
 // define adds one flag to a set.
 func (s *Settings) define(set *flag.FlagSet, name string) {
-	text := func(to *string, standard, help string) { set.StringVar(to, name, standard, help) }
-	yes := func(to *bool, help string) { set.BoolVar(to, name, false, help) }
-	span := func(to *time.Duration, help string) { set.DurationVar(to, name, 5*time.Second, help) }
-	switch name {
+	if f := (flags{set, name}); !s.rules(f) && !s.process(f) {
+		s.answers(f)
+	}
+}
+
+// flags adds the flag of a name to a set.
+type flags struct {
+	set  *flag.FlagSet
+	name string
+}
+
+func (f flags) text(to *string, standard, help string) { f.set.StringVar(to, f.name, standard, help) }
+func (f flags) yes(to *bool, help string)              { f.set.BoolVar(to, f.name, false, help) }
+func (f flags) span(to *time.Duration, help string) {
+	f.set.DurationVar(to, f.name, 5*time.Second, help)
+}
+
+// rules are the settings of rules and their states; false if it has none of the name.
+func (s *Settings) rules(f flags) bool {
+	switch f.name {
 	case "config":
-		text(&s.Config, "config/examples", "`directory` with the rule files (*.yaml, *.yml), or one file")
+		f.text(&s.Config, "config/examples", "`directory` with the rule files (*.yaml, *.yml), or one file")
 	case "compat":
-		text(&s.Compat, "", "`program` whose counting rules without an algorithm follow: envoyproxy, or nothing")
+		f.text(&s.Compat, "", "`program` whose counting rules without an algorithm follow: envoyproxy, or nothing")
 	case "merge-domain-config":
-		yes(&s.MergeDomains, "let several files add rules to one domain")
+		f.yes(&s.MergeDomains, "let several files add rules to one domain")
 	case "shadow-mode":
-		yes(&s.Shadow, "refuse no request; statuses and metrics still say what would be refused")
+		f.yes(&s.Shadow, "refuse no request; statuses and metrics still say what would be refused")
 	case "quota-mode":
-		yes(&s.Quota, "refuse a request only if all its rules are over")
+		f.yes(&s.Quota, "refuse a request only if all its rules are over")
 	case "backend":
-		text(&s.Backend, "local", "where states are `kept`: local")
+		f.text(&s.Backend, "local", "where states are `kept`: local")
 	case "local-max-keys":
-		set.IntVar(&s.LocalMaxKeys, name, 2_000_000, "most `keys` that the local backend keeps, about 100 bytes each")
+		f.set.IntVar(&s.LocalMaxKeys, f.name, 2_000_000, "most `keys` that the local backend keeps, about 100 bytes each")
+	default:
+		return false
+	}
+	return true
+}
+
+// process are the settings of ports, logs and the end.
+func (s *Settings) process(f flags) bool {
+	switch f.name {
 	case "grpc-addr":
-		text(&s.GRPCAddr, ":8081", "`address` of the gRPC services")
+		f.text(&s.GRPCAddr, ":8081", "`address` of the gRPC services")
 	case "http-addr":
-		text(&s.HTTPAddr, ":8080", "`address` of /json, /healthcheck and /metrics")
+		f.text(&s.HTTPAddr, ":8080", "`address` of /json, /healthcheck and /metrics")
 	case "admin-addr":
-		text(&s.AdminAddr, "127.0.0.1:6070", "`address` of the operator's pages, /config and /rlconfig; :6070 with --compat")
+		f.text(&s.AdminAddr, "127.0.0.1:6070", "`address` of the operator's pages, /config and /rlconfig; :6070 with --compat")
 	case "pprof":
-		yes(&s.PProf, "add /debug/pprof to the operator's pages")
+		f.yes(&s.PProf, "add /debug/pprof to the operator's pages")
 	case "drain-delay":
-		span(&s.DrainDelay, "`time` to go on serving after SIGTERM, while health says NOT_SERVING")
+		f.span(&s.DrainDelay, "`time` to go on serving after SIGTERM, while health says NOT_SERVING")
 	case "drain-timeout":
-		span(&s.DrainTimeout, "`time` for requests under way after that")
+		f.span(&s.DrainTimeout, "`time` for requests under way after that")
 	case "log-level":
-		text(&s.LogLevel, "info", "least `level` logged: debug, info, warn or error")
+		f.text(&s.LogLevel, "info", "least `level` logged: debug, info, warn or error")
 	case "log-values":
-		yes(&s.LogValues, "write descriptors' values to the debug log as they are, not as hashes; they may be secrets")
+		f.yes(&s.LogValues, "write descriptors' values to the debug log as they are, not as hashes; they may be secrets")
 	case "log-format":
-		text(&s.LogFormat, "console", "`format` of log lines: console or json")
+		f.text(&s.LogFormat, "console", "`format` of log lines: console or json")
+	default:
+		return false
+	}
+	return true
+}
+
+// answers are the settings of what is written out.
+func (s *Settings) answers(f flags) {
+	switch f.name {
 	case "response-headers":
-		set.Var((*list)(&s.ResponseHeaders), name, "response headers to write, a comma `list` of "+strings.Join(responseHeaders, ", ")+"; Envoy can write its own")
+		f.set.Var((*list)(&s.ResponseHeaders), f.name,
+			"response headers to write, a comma `list` of "+strings.Join(responseHeaders, ", ")+"; Envoy can write its own")
 	case "limit-headers":
-		yes(&s.LimitHeaders, "write three response headers with plain numbers, as envoyproxy/ratelimit does")
+		f.yes(&s.LimitHeaders, "write three response headers with plain numbers, as envoyproxy/ratelimit does")
 	case "limit-header":
-		text(&s.LimitHeader, "RateLimit-Limit", "`name` of the first of these")
+		f.text(&s.LimitHeader, "RateLimit-Limit", "`name` of the first of these")
 	case "remaining-header":
-		text(&s.RemainingHeader, "RateLimit-Remaining", "`name` of the second")
+		f.text(&s.RemainingHeader, "RateLimit-Remaining", "`name` of the second")
 	case "reset-header":
-		text(&s.ResetHeader, "RateLimit-Reset", "`name` of the third")
+		f.text(&s.ResetHeader, "RateLimit-Reset", "`name` of the third")
 	case "response-metadata":
-		yes(&s.ResponseMetadata, "describe the request in every answer's dynamic metadata")
+		f.yes(&s.ResponseMetadata, "describe the request in every answer's dynamic metadata")
 	case "format":
-		text(&s.Format, "json", "`format` of the answers: json or table")
+		f.text(&s.Format, "json", "`format` of the answers: json or table")
 	}
 }
 

@@ -69,7 +69,10 @@ func Read(c Command, args []string, env func(string) (string, bool), out io.Writ
 	}
 	s.Args = set.Args()
 	s.complete(set)
-	return s, s.check()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // dashes writes flags the way that we document them.

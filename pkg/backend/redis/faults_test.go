@@ -1,0 +1,162 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+)
+
+// plant writes a value under the key of an identity.
+func (s *store) plant(t *testing.T, identity string, set func(key string) error) {
+	t.Helper()
+	if err := set(s.prefix + "1{}" + identity); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForeignValues wants an error of the ask whose key holds something else, and
+// of no other ask.
+func TestForeignValues(t *testing.T) {
+	t.Parallel()
+	foreign := map[string]any{
+		"text": "abc", "empty": "", "negative": "-5", "float": "1.5", "hex": "0x10", "too large": "90071992547409920",
+		"zeros": "0 0 0 0 0 0 0 0 0", "fraction": "5 7 3", "spaces": " ", "newline": "5\n6", "bar": "5|6", "list": []any{"x"}, "hash": nil,
+	}
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, shared.shared, redis.Options{})
+			r := newRule(t, p)
+			for what, value := range foreign {
+				if what == "fraction" && p.Kind == algorithms.SlidingCounter && p.Buckets == 0 {
+					continue // it is a value of this kind
+				}
+				s.plant(t, what, func(key string) error {
+					defer s.client.PExpire(t.Context(), key, time.Hour)
+					switch v := value.(type) {
+					case nil:
+						return s.client.HSet(t.Context(), key, "f", "v").Err()
+					case []any:
+						return s.client.RPush(t.Context(), key, v...).Err()
+					default:
+						return s.client.Set(t.Context(), key, v, time.Hour).Err()
+					}
+				})
+				for _, charge := range []backend.Charge{backend.AllOrNothing, backend.Independent} {
+					verdict, answers := s.decide(t, charge, ask("a", r, 1), ask(what, r, 1), ask("b", r, -1))
+					failed := []bool{answers[0].Err != nil, answers[1].Err != nil, answers[2].Err != nil}
+					if diff := cmp.Diff([]bool{false, true, false}, failed); diff != "" || verdict != backend.Failed {
+						t.Errorf("%s: verdict %d, failed (-want +got):\n%s", what, verdict, diff)
+					}
+					if answers[1].Source != backend.FromFallback {
+						t.Errorf("%s: source of the failed ask is %d", what, answers[1].Source)
+					}
+				}
+				s.decide(t, backend.AllOrNothing, ask("a", r, -5))
+			}
+		})
+	}
+}
+
+// TestSlowRedis pauses the server: requests are answered by their patience or
+// context, and what comes late is dropped.
+func TestSlowRedis(t *testing.T) {
+	t.Parallel()
+	s := open(t, ownServer(t), redis.Options{Budget: 20 * time.Millisecond})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: 365 * 24 * time.Hour})
+	client := s.client
+	if err := client.Do(t.Context(), "CLIENT", "PAUSE", 600_000, "WRITE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	inParallel(16, func(int) {
+		if verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", r, 1)); verdict != backend.Failed || answers[0].Err == nil {
+			t.Errorf("verdict is %d: %+v", verdict, answers)
+		}
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	answers := make([]backend.Answer, 1)
+	s.Decide(gone, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
+	if !errors.Is(answers[0].Err, context.Canceled) && !errors.Is(answers[0].Err, redis.ErrTimeout) {
+		t.Errorf("error of a caller who has gone is %v", answers[0].Err)
+	}
+	past, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	s.Decide(past, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
+	if !errors.Is(answers[0].Err, redis.ErrTimeout) {
+		t.Errorf("error past the deadline is %v", answers[0].Err)
+	}
+	if err := client.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for verdict := backend.Failed; verdict != backend.OK; { // it heals by itself
+		verdict, _ = s.decide(t, backend.AllOrNothing, ask("other", r, 0))
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+	_, answers := (&store{Redis: r}).decide(t, backend.AllOrNothing, ask("k", rule, 1))
+	if !errors.Is(answers[0].Err, redis.ErrClosed) {
+		t.Errorf("error is %v", answers[0].Err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, o := range []redis.Options{{URL: "http://h"}, {URL: "redis://h", KeyPrefix: "a{b}"}, {}} {
+		if _, err := redis.New(o); err == nil {
+			t.Errorf("New(%+v) gives no error", o)
+		}
+	}
+}
+
+// TestExpiries heals keys without expiry, and wants the right one of others.
+func TestExpiries(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, shared.shared, redis.Options{})
+			r := newRule(t, p)
+			check := func(when string) {
+				t.Helper()
+				_, answers := s.decide(t, backend.Look, ask("k", r, 0))
+				ttl, err := s.client.PTTL(t.Context(), s.prefix+"1{}k").Result()
+				if over := ttl - answers[0].ResetAfter; over < 0 || over > time.Minute || err != nil {
+					t.Errorf("%s the key outlives what it says by %v (error %v)", when, over, err)
+				}
+			}
+			s.admitted(t, 1, ask("k", r, 5))
+			check("after a charge")
+			for when, hits := range map[string]int64{"after a refusal": 1, "after a look": 0} {
+				for _, others := range [][]backend.Ask{nil, {ask("other", r, 1)}} {
+					s.plant(t, "k", func(key string) error { return s.client.Persist(t.Context(), key).Err() })
+					s.admitted(t, 1, append(others, ask("k", r, hits))...)
+					check(when)
+				}
+			}
+			s.admitted(t, 1, ask("k", r, -2))
+			check("after a refund")
+			s.admitted(t, 1, ask("k", r, -5), ask("other", r, -5))
+			if keys := s.keys(t); len(keys) > 0 {
+				t.Errorf("keys %q are left after a refund of everything", keys)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package redis_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+	"github.com/eb50146d/rls/test/proc"
+)
+
+// kinds are all algorithms at a limit in a window.
+func kinds(limit int64, window time.Duration) map[string]algorithms.Params {
+	all := map[string]algorithms.Params{
+		"fixed":                {Kind: algorithms.FixedWindow},
+		"fixed first hit":      {Kind: algorithms.FixedWindow, FirstHit: true},
+		"counter":              {Kind: algorithms.SlidingCounter},
+		"counter of 5 buckets": {Kind: algorithms.SlidingCounter, Buckets: 5},
+		"log":                  {Kind: algorithms.SlidingLog},
+		"token bucket":         {Kind: algorithms.TokenBucket},
+		"leaky meter":          {Kind: algorithms.LeakyMeter},
+		"leaky queue":          {Kind: algorithms.LeakyQueue},
+		"gcra":                 {Kind: algorithms.GCRA},
+		"adaptive":             {Kind: algorithms.Adaptive, MinLimit: limit, MaxLimit: limit},
+	}
+	for name, p := range all {
+		p.Limit, p.Window = limit, window
+		all[name] = p
+	}
+	return all
+}
+
+// commands is what clients, but no script, have sent a server during a run, beside
+// the greetings of new connections.
+func commands(t *testing.T, server *proc.Redis, run func()) []string {
+	t.Helper()
+	watcher := goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2})
+	closeAfter(t, watcher)
+	lines := make(chan string, 1000)
+	monitor := watcher.Monitor(t.Context(), lines)
+	monitor.Start()
+	marker := goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2, DisableIdentity: true})
+	closeAfter(t, marker)
+	mark := func(text string) {
+		if err := marker.Echo(t.Context(), text).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for started := false; !started; { // MONITOR itself may come late
+			mark("begin")
+			select {
+			case line := <-lines:
+				started = strings.Contains(line, "begin")
+			case <-time.After(time.Millisecond):
+			}
+		}
+		run()
+		mark("end")
+	}()
+	<-ended
+	monitor.Stop()
+	var sent []string
+	for {
+		line := <-lines
+		switch {
+		case strings.Contains(line, `"end"`):
+			return sent
+		case strings.Contains(line, " lua]"), strings.Contains(line, `"begin"`), strings.Contains(line, `"hello"`):
+		default:
+			sent = append(sent, line)
+		}
+	}
+}
+
+func checkScriptCalls(t *testing.T, sent []string) {
+	t.Helper()
+	for _, line := range sent {
+		if !strings.Contains(line, `"evalsha"`) {
+			t.Errorf("command %s is no call of the script", line)
+		}
+	}
+}
+
+// TestOneTrip wants one command of a client for a request of three asks.
+func TestOneTrip(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	s := open(t, server, redis.Options{})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 1000, Window: time.Hour})
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const requests = 20
+	sent := commands(t, server, func() {
+		s.admitted(t, requests, ask("a", r, 1), ask("b", r, 1), ask("c", r, 1))
+	})
+	checkScriptCalls(t, sent)
+	if len(sent) != requests {
+		t.Errorf("%d commands for %d requests, one after another", len(sent), requests)
+	}
+}
+
+// TestSharedTrips wants fewer commands than requests when many wait.
+func TestSharedTrips(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
+	s := open(t, server, redis.Options{})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 1000, Window: time.Hour})
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const goroutines, each = 16, 10
+	sent := commands(t, server, func() {
+		inParallel(goroutines, func(g int) { s.admitted(t, each, ask(strconv.Itoa(g), r, 1)) })
+	})
+	checkScriptCalls(t, sent)
+	if len(sent) >= goroutines*each {
+		t.Errorf("%d commands for %d requests, many at once", len(sent), goroutines*each)
+	}
+}
+
+func inParallel(goroutines int, run func(g int)) {
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() { run(g) })
+	}
+	all.Wait()
+}
+
+// TestExact wants exactly the limit admitted by Redis' own clock, through two
+// backends as two replicas have them.
+func TestExact(t *testing.T) {
+	t.Parallel()
+	const goroutines, limit = 64, 1000
+	const want int64 = min(limit, goroutines*requestsEach)
+	for name, p := range kinds(limit, 365*24*time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := open(t, shared.shared, redis.Options{})
+			two, err := redis.New(redis.Options{URL: "redis://" + shared.shared.Addr(), KeyPrefix: one.prefix, Budget: patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeAfter(t, two)
+			r := newRule(t, p)
+			var admitted atomic.Int64
+			inParallel(goroutines, func(g int) {
+				s := &store{Redis: one.Redis}
+				if g%2 == 1 {
+					s.Redis = two
+				}
+				admitted.Add(int64(s.admitted(t, requestsEach, ask("k", r, 1))))
+			})
+			if got := admitted.Load(); got != want {
+				t.Errorf("admitted %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+// TestScriptFlush forgets the scripts again and again while requests run.
+func TestScriptFlush(t *testing.T) {
+	t.Parallel()
+	const requests = 200
+	server := ownServer(t)
+	s := open(t, server, redis.Options{})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 8 * requests, Window: 365 * 24 * time.Hour})
+	stop, flusher := context.WithCancel(t.Context())
+	var flushed sync.WaitGroup
+	flushed.Go(func() {
+		for stop.Err() == nil {
+			if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	inParallel(8, func(int) {
+		for range requests {
+			if verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", r, 1)); verdict != backend.OK {
+				t.Errorf("verdict is %d: %+v", verdict, answers)
+			}
+		}
+	})
+	flusher()
+	flushed.Wait()
+	if verdict, _ := s.decide(t, backend.AllOrNothing, ask("k", r, 1)); verdict != backend.OverLimit {
+		t.Errorf("verdict after all hits is %d", verdict)
+	}
+}
