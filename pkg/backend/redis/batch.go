@@ -22,7 +22,7 @@ var (
 var errReply = errors.New("reading the reply of the script: unexpected form")
 
 const (
-	loops    = 2    // calls in flight
+	loops    = 1    // calls in flight; two are smaller each, and cost an eighth more of Redis' time
 	waitings = 8192 // calls that may wait
 	maxItems = 128  // of a call of the script, unless one request has more
 )

@@ -89,9 +89,11 @@ func wideParams(r *rand.Rand) algorithms.Params {
 }
 
 // TestWide compares rules of the whole range of numbers with the model, each on
-// one key with hits and times in proportion.
+// one key with hits and times in proportion, or just at and beyond what the last
+// answer says.
 func TestWide(t *testing.T) {
 	t.Parallel()
+	const latest = algorithms.MaxMicro * int64(time.Microsecond)
 	r := rand.New(rand.NewPCG(1, 2))
 	clock := backendtest.NewClock()
 	store, model := openForSuite(t, backendtest.Config{Now: clock.Now}), backendtest.NewModel(clock.Now)
@@ -104,18 +106,11 @@ func TestWide(t *testing.T) {
 		i++
 		rule := &backend.Rule{Limit: limit, OnError: backend.OnErrorFail}
 		clock.Advance(time.Duration(backendtest.NewClock().Now() - clock.Now()))
+		want, got := make([]backend.Answer, 1), make([]backend.Answer, 1)
 		for range 40 {
-			step := time.Duration(float64(p.Window) * math.Pow(r.Float64(), 4) * 1.5)
-			if r.IntN(10) == 0 {
-				step = -step
-			}
-			clock.Advance(step.Truncate(time.Microsecond))
-			hits := int64(float64(limit.Capacity()) * math.Pow(r.Float64(), 2) * 1.2)
-			if r.IntN(5) == 0 {
-				hits = -hits
-			}
+			step, hits := next(r, limit, &want[0])
+			clock.Advance(min(step, time.Duration(latest-clock.Now())))
 			req := &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask(strconv.Itoa(i), rule, hits)}}
-			want, got := make([]backend.Answer, 1), make([]backend.Answer, 1)
 			model.Decide(t.Context(), req, want)
 			store.Decide(t.Context(), req, got)
 			for _, d := range []*time.Duration{&want[0].RetryAfter, &want[0].ResetAfter, &want[0].Delay} {
@@ -127,5 +122,27 @@ func TestWide(t *testing.T) {
 				t.Fatalf("%d hits of %+v (-want +got):\n%s", hits, p, diff)
 			}
 		}
+	}
+}
+
+// next is the time until the next request of TestWide, and its hits.
+func next(r *rand.Rand, limit *algorithms.Rule, last *backend.Answer) (step time.Duration, hits int64) {
+	hits = int64(float64(limit.Capacity()) * math.Pow(r.Float64(), 2) * 1.2)
+	if r.IntN(5) == 0 {
+		hits = -hits
+	}
+	switch r.IntN(6) {
+	case 0:
+		return 0, last.Remaining + r.Int64N(2)
+	case 1:
+		return max(0, last.RetryAfter-time.Duration(r.IntN(2))*time.Microsecond), max(1, hits)
+	case 2:
+		return max(0, last.ResetAfter-time.Duration(r.IntN(2))*time.Microsecond), hits
+	default:
+		step = time.Duration(float64(limit.Window()) * math.Pow(r.Float64(), 4) * 1.5).Truncate(time.Microsecond)
+		if r.IntN(10) == 0 {
+			step = -step
+		}
+		return step, hits
 	}
 }
