@@ -154,6 +154,7 @@ func TestCF09ALineIsShort(t *testing.T) {
 	w := newWorld(t, "domain: "+long+"\ndescriptors: []\n")
 	w.logs.TakeAll()
 	w.is(long+"x:Q("+strings.Repeat("k", 1000)+"=1"+strings.Repeat(",k=1", 1000)+")", "1 OK")
+	w.is("u:Q(k=1)", "1 OK") // a short name beside the long one
 	want := map[string]any{
 		"domain": long[:100], "nearest": "",
 		"keys": append([]any{strings.Repeat("k", 100)}, "k", "k", "k", "k", "k", "k", "k"),
