@@ -145,3 +145,26 @@ func TestLocalBesideOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestLocalBesideQuota has a quota of this process' own exhausted while another
+// one passes: the request is not refused, and the other local ask is charged.
+func TestLocalBesideQuota(t *testing.T) {
+	t.Parallel()
+	stand := local.New(local.Options{})
+	closeAfter(t, stand)
+	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, r)
+	mine := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
+	mine.OnError = backend.OnErrorLocal
+	other := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 2, Window: time.Hour})
+	other.OnError = backend.OnErrorAllow
+	asks := []backend.Ask{ask("other", other, 1), ask("exhausted", mine, 3), ask("mine", mine, 1)}
+	asks[0].Mode, asks[1].Mode = backend.Quota, backend.Quota
+	verdict, answers := (&store{Redis: r}).decide(t, backend.AllOrNothing, asks...)
+	if verdict != backend.OK || answers[2].Remaining != 1 {
+		t.Errorf("verdict is %d: %+v", verdict, answers)
+	}
+}
