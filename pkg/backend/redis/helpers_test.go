@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,9 @@ type harness struct {
 	ports  proc.Ports
 	path   string
 	shared *proc.Redis // for tests that need no server of their own
-	opened atomic.Int64
+
+	cluster *proc.RedisCluster // likewise
+	opened  atomic.Int64
 }
 
 var shared harness //nolint:gochecknoglobals // TestMain has no other way to hand it over
@@ -50,8 +53,16 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 	if h.shared, err = proc.StartRedis(ctx, h.path, &h.ports); err != nil {
 		return 0, err
 	}
+	folder, err := os.MkdirTemp("", "rls-redis-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a folder of the system's
+	if h.cluster, err = proc.StartRedisCluster(ctx, h.path, folder, &h.ports, 3); err != nil {
+		return 0, err
+	}
 	code = m.Run()
-	if err := h.shared.Stop(); err != nil {
+	if err := errors.Join(h.shared.Stop(), h.cluster.Stop()); err != nil {
 		return code, err
 	}
 	if code == 0 {
