@@ -22,11 +22,7 @@ func ownCluster(t *testing.T) *proc.RedisCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	stopAfter(t, c)
 	return c
 }
 

@@ -71,19 +71,25 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// ownServer is a server that no other test uses.
-func ownServer(t *testing.T) *proc.Redis {
+// ownServer is a server that no other test uses. A replica keeps a file.
+func ownServer(t *testing.T, args ...string) *proc.Redis {
 	t.Helper()
-	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports)
+	args = append([]string{"--dir", t.TempDir()}, args...)
+	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	stopAfter(t, server)
+	return server
+}
+
+func stopAfter(t *testing.T, p interface{ Stop() error }) {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return server
 }
 
 // store is a backend under test, on a part of a server's keys that is its own.

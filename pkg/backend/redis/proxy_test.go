@@ -14,7 +14,7 @@ type proxy struct {
 	listener net.Listener
 	target   atomic.Value // string
 	delay    atomic.Int64 // ns, of replies
-	cut      atomic.Bool  // whether a connection ends instead of the next reply
+	cut      atomic.Bool  // whether a connection ends instead of the next reply of a script
 	opened   atomic.Int64 // connections
 
 	mu    sync.Mutex
@@ -59,7 +59,7 @@ func (p *proxy) accept() {
 			return
 		}
 		p.opened.Add(1)
-		target, _ := p.target.Load().(string)  //nolint:errcheck // nothing else is stored
+		target, _ := p.target.Load().(string)
 		server, err := net.Dial("tcp", target) //nolint:noctx // ended by drop
 		if err != nil {
 			client.Close() //nolint:errcheck // as if it had been refused
@@ -81,7 +81,7 @@ func (p *proxy) reply(client, server net.Conn) {
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := server.Read(buffer)
-		if err != nil || p.cut.CompareAndSwap(true, false) {
+		if err != nil || buffer[0] == '$' && p.cut.CompareAndSwap(true, false) {
 			return
 		}
 		if d := time.Duration(p.delay.Load()); d > 0 {

@@ -92,8 +92,8 @@ func checkScriptCalls(t *testing.T, sent []string) {
 	}
 }
 
-// TestOneTrip wants one command of a client for a request of three asks.
-func TestOneTrip(t *testing.T) {
+// TestLT03OneTrip wants one command of a client for a request of three asks.
+func TestLT03OneTrip(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
 	s := open(t, server, redis.Options{})
@@ -169,8 +169,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestScriptFlush forgets the scripts again and again while requests run.
-func TestScriptFlush(t *testing.T) {
+// TestRD02ScriptFlush forgets the scripts again and again while requests run.
+func TestRD02ScriptFlush(t *testing.T) {
 	t.Parallel()
 	const requests = 200
 	server := ownServer(t)
