@@ -37,6 +37,7 @@ type limitNode struct {
 	period, maxDelay                                     *value[time.Duration]
 	replaces                                             []*replacesNode
 	adaptive                                             *adaptiveNode
+	odd                                                  bool // it has a word that was refused
 }
 
 type replacesNode struct {
@@ -120,7 +121,7 @@ func (m *members) descriptor(n *yaml.Node) *descriptorNode {
 
 func (m *members) limit(at *yaml.Node) *limitNode {
 	l := &limitNode{
-		at: at, algorithm: m.choice("algorithm", algorithmWords), requests: m.count("requests_per_unit", 0, maxUint32), unit: m.text("unit"),
+		at: at, odd: m.odd, algorithm: m.choice("algorithm", algorithmWords), requests: m.count("requests_per_unit", 0, maxUint32), unit: m.text("unit"),
 		multiplier: m.count("unit_multiplier", 1, maxUint32), period: m.duration("period"), burst: m.count("burst", 1, maxUint32),
 		overdraft: m.count("overdraft", 0, maxUint32), name: m.text("name"), unlimited: m.boolean("unlimited"),
 		onError: m.choice("on_error", onErrorWords), variant: m.choice("variant", []string{"counter", "log"}), bucketCount: m.count("buckets", 1, 64),

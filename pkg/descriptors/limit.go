@@ -68,7 +68,7 @@ func (c *compiler) limit(r *Rule, l *limitNode, def defaults) bool {
 	if l.algorithm != nil && l.algorithm.bad || !c.fitting(l, r.Path, algorithm) || !ok {
 		return false
 	}
-	if l.requests == nil {
+	if l.requests == nil && !l.odd {
 		c.reader.warnf(noRequests, l.at, r.Path, "requests_per_unit is missing, so this rule denies everything; write 0 if that is meant")
 	}
 	r.RequestsPerUnit = uint32(l.requests.or(0)) //nolint:gosec // read as at most 2^32-1

@@ -22,6 +22,7 @@ type members struct {
 	keys   []*yaml.Node
 	values []*yaml.Node
 	merged []bool // whether the value came through a merge key
+	odd    bool   // whether it has a word that was refused, which may stand for one that seems to be missing
 }
 
 // members reads a mapping of a shape; nil if the node is none.
@@ -50,7 +51,9 @@ func (m *members) collect(n *yaml.Node, merging bool) {
 			case !isText(key):
 				r.errorf(nonStringKey, key, m.path, "a key of %s is %s%s", m.shape.name, describe(key), typeNames[typeOf(key)]).Wanted = oneOf(m.shape.words)
 			case word < 0:
+				before := r.found[Error]
 				m.stranger(key)
+				m.odd = m.odd || r.found[Error] > before
 			default:
 				m.set(word, key, value, merging)
 			}

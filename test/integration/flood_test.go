@@ -47,13 +47,18 @@ func flood(t *testing.T, r *proc.RLS) {
 }
 
 // TestSE02AFloodForgivesNobody: a client at its limit stays there while a million
-// others come and the store has room for one in a hundred.
+// others come, whose states last longer, and the store has room for one in a hundred.
 func TestSE02AFloodForgivesNobody(t *testing.T) {
 	t.Parallel()
 	const most = 10_000
-	r := startRLS(t, rulesOf(t, ruleFile(5)), "--local-max-keys", strconv.Itoa(most))
-	exhausted := encode("t", []string{"k", "K"}, []string{"k", "K"}, []string{"k", "K"}, []string{"k", "K"}, []string{"k", "K"})
-	if a, err := sendRaw(t.Context(), r, exhausted); err != nil || a.GetOverallCode() != rlspb.RateLimitResponse_OK {
+	const rules = `domain: t
+descriptors:
+  - {key: limited, rate_limit: {algorithm: gcra, requests_per_unit: 5, unit: hour}}
+  - {key: k, rate_limit: {algorithm: gcra, requests_per_unit: 100, unit: year}}
+`
+	r := startRLS(t, rulesOf(t, rules), "--local-max-keys", strconv.Itoa(most))
+	hit := []string{"limited", "K"}
+	if a, err := sendRaw(t.Context(), r, encode("t", hit, hit, hit, hit, hit)); err != nil || a.GetOverallCode() != rlspb.RateLimitResponse_OK {
 		t.Fatalf("%v, %v, want OK", a.GetOverallCode(), err)
 	}
 	before, err := proc.RSS(r.PID())
@@ -61,7 +66,7 @@ func TestSE02AFloodForgivesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	flood(t, r)
-	if a, err := sendRaw(t.Context(), r, encode("t", []string{"k", "K"})); err != nil || a.GetOverallCode() != rlspb.RateLimitResponse_OVER_LIMIT {
+	if a, err := sendRaw(t.Context(), r, encode("t", hit)); err != nil || a.GetOverallCode() != rlspb.RateLimitResponse_OVER_LIMIT {
 		t.Errorf("after the flood: %v, %v, want OVER_LIMIT", a.GetOverallCode(), err)
 	}
 	within(t, r, before, most)

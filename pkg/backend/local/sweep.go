@@ -15,12 +15,17 @@ type sweeper struct {
 func (l *Local) sweepUntil(done <-chan struct{}, every time.Duration) {
 	ticker := time.NewTicker(max(every/ticks, time.Millisecond))
 	defer ticker.Stop()
+	pages := 0 // of one tick; it does not fall while a round frees pages, or the round would not end in time
 	for {
 		select {
 		case <-done:
 			return
 		case <-ticker.C:
-			for range (int(l.arena.inUse.Load())+len(l.shards))/ticks + 1 {
+			if l.sweeper == (sweeper{}) {
+				pages = 0
+			}
+			pages = max(pages, (int(l.arena.inUse.Load())+len(l.shards))/ticks+1)
+			for range pages {
 				l.sweepPage()
 			}
 		}

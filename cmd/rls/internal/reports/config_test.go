@@ -147,6 +147,23 @@ func TestCF09AnUnknownDomainIsSeen(t *testing.T) {
 	}
 }
 
+// TestCF09ALineIsShort, whatever is sent and whatever domains there are.
+func TestCF09ALineIsShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("d", 1000)
+	w := newWorld(t, "domain: "+long+"\ndescriptors: []\n")
+	w.logs.TakeAll()
+	w.is(long+"x:Q("+strings.Repeat("k", 1000)+"=1"+strings.Repeat(",k=1", 1000)+")", "1 OK")
+	w.is("u:Q(k=1)", "1 OK") // a short name beside the long one
+	want := map[string]any{
+		"domain": long[:100], "nearest": "",
+		"keys": append([]any{strings.Repeat("k", 100)}, "k", "k", "k", "k", "k", "k", "k"),
+	}
+	if diff := cmp.Diff(want, w.logs.TakeAll()[0].ContextMap()); diff != "" {
+		t.Errorf("log line: %s", diff)
+	}
+}
+
 // TestCF09ManyUnknownDomains fill neither the log nor the memory.
 func TestCF09ManyUnknownDomains(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ func TestSE01NoTwoDescriptorsShareACounter(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			for _, separator := range []string{"_", "|", ":", "\x00", "=", ",", "/", ".", "*", "\xff", "\n"} {
+			for _, separator := range []string{"", "_", "|", ":", "\x00", "=", ",", "/", ".", "*", "\xff", "\n"} {
 				w := newWorld(t, "domain: t\ndescriptors:\n  - key: a\n    descriptors:\n      - key: b\n        "+k.limit(1, "minute")+"\n")
 				for _, want := range []codec.Code{codec.OK, codec.OverLimit} {
 					for _, values := range [][2]string{{"x" + separator + "b" + separator + "y", "z"}, {"x", "y" + separator + "b" + separator + "z"}} {

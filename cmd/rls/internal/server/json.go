@@ -72,5 +72,5 @@ func (s *Server) answerJSON(w http.ResponseWriter, r *http.Request) (*rlspb.Rate
 func malformed(err error) error {
 	_, place, _ := strings.Cut(err.Error(), "(line ")
 	place, _, _ = strings.Cut(place, ")")
-	return fmt.Errorf("no RateLimitRequest in proto3 JSON, see line:column %q", place)
+	return fmt.Errorf("no RateLimitRequest in proto3 JSON: fault at line:column %s", place)
 }
