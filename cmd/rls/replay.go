@@ -45,7 +45,9 @@ func replayTrace(args []string, p *process) (err error) {
 	}
 	c := replay.Config{
 		Rules: set, Options: service.Options{Shadow: s.Shadow, Quota: s.Quota},
-		Open: func(now func() int64) (backend.Backend, func() error, error) { return store.OpenReplay(background(), s, now) },
+		Open: func(now func() int64) (backend.Backend, func() error, error) {
+			return store.OpenReplay(background(), s, now)
+		},
 	}
 	if err := replay.Trace(background(), c, trace, output(s.Format, p.stdout)); err != nil {
 		return fmt.Errorf("%s: %w", s.Args[0], err)

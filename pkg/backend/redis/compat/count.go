@@ -134,11 +134,12 @@ func trip(ctx context.Context, asked []*counter, add func(p goredis.Pipeliner, i
 func (c *counter) decide(held, now int64) {
 	rule, a := c.ask.Rule.Limit, c.answer
 	held = max(held, 0)
+	state := algorithms.WindowState(c.start/int64(time.Microsecond), held)
 	if c.adds < 0 {
-		_, a.Decision = rule.Decide(algorithms.WindowState(c.start, held), now, 0)
+		_, a.Decision = rule.Decide(state, now, 0)
 		a.Allowed, a.RetryAfter = true, 0
 	} else {
-		_, a.Decision = rule.DecideCountRefused(algorithms.WindowState(c.start, held), now, 0)
+		_, a.Decision = rule.DecideCountRefused(state, now, 0)
 		if !a.Allowed && c.ask.Hits > rule.Limit() {
 			a.RetryAfter = algorithms.Never
 		}
