@@ -76,7 +76,7 @@ func TestBadInput(t *testing.T) {
 			2,
 			"rls: --grpc-addr: listen tcp: address 8081: missing port in address",
 		},
-		{"redis", []string{"--backend", "redis"}, 2, "rls: --backend redis is not in this version; the local backend needs nothing to be installed"},
+		{"redis", []string{"--backend", "redis"}, 2, "rls: --redis-url is missing; --backend redis needs it"},
 		{"other backend", []string{"--backend", "memcache"}, 2, `rls: --backend is "memcache", must be local`},
 		{"no keys", []string{"--local-max-keys", "0"}, 2, "rls: --local-max-keys is 0, must be at least 1"},
 		{"compat", []string{"--compat", "limitador"}, 2, `rls: --compat is "limitador", must be envoyproxy or nothing`},

@@ -22,6 +22,9 @@ type Settings struct {
 	Quota        bool // every rule is a quota rule
 	Backend      string
 	LocalMaxKeys int
+	Redis        Redis
+	Shared       Shared
+	Legacy       Legacy
 
 	GRPCAddr, HTTPAddr, AdminAddr string
 	PProf                         bool
@@ -123,16 +126,19 @@ func (s *Settings) check() error {
 	switch {
 	case s.Compat != "" && s.Compat != "envoyproxy":
 		return fmt.Errorf("--compat is %q, must be envoyproxy or nothing", s.Compat)
-	case s.Backend == "redis":
-		return errors.New("--backend redis is not in this version; the local backend needs nothing to be installed")
-	case s.Backend != "" && s.Backend != "local":
-		return fmt.Errorf("--backend is %q, must be local", s.Backend)
+	case s.Backend != "" && s.Backend != "local" && s.Backend != "redis":
+		return fmt.Errorf("--backend is %q, must be local or redis", s.Backend)
 	case s.Format != "" && s.Format != "json" && s.Format != "table":
 		return fmt.Errorf("--format is %q, must be json or table", s.Format)
 	case s.LocalMaxKeys < 0 || s.Backend != "" && s.LocalMaxKeys == 0:
 		return fmt.Errorf("--local-max-keys is %d, must be at least 1", s.LocalMaxKeys)
 	case s.DrainDelay < 0 || s.DrainTimeout < 0:
 		return errors.New("--drain-delay and --drain-timeout must not be negative")
+	}
+	if s.Backend == "redis" {
+		if err := s.checkRedis(); err != nil {
+			return err
+		}
 	}
 	for _, h := range s.ResponseHeaders {
 		if !slices.Contains(responseHeaders, h) {
