@@ -35,7 +35,7 @@ type clusterStore struct {
 
 func openCluster(t *testing.T, c *proc.RedisCluster, o redis.Options) *clusterStore {
 	t.Helper()
-	s := &clusterStore{store: &store{prefix: fmt.Sprintf("t%d-", shared.opened.Add(1))}}
+	s := &clusterStore{store: &store{prefix: shared.prefix()}}
 	for _, m := range c.Masters {
 		client := goredis.NewClient(&goredis.Options{Addr: m.Addr(), Protocol: 2})
 		closeAfter(t, client)

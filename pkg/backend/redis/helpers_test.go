@@ -71,6 +71,9 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
+// prefix is one that no other test has, of one length, since memory goes by steps.
+func (h *harness) prefix() string { return fmt.Sprintf("%03x-", h.opened.Add(1)) }
+
 // ownServer is a server that no other test uses. A replica keeps a file.
 func ownServer(t *testing.T, args ...string) *proc.Redis {
 	t.Helper()
@@ -106,7 +109,7 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	t.Helper()
 	s := &store{
 		client: goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2}),
-		prefix: fmt.Sprintf("t%d-", shared.opened.Add(1)),
+		prefix: shared.prefix(),
 	}
 	o.Addrs, o.KeyPrefix = []string{server.Addr()}, s.prefix
 	if o.Budget == 0 {
