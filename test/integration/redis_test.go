@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -347,4 +348,36 @@ func TestLT03OneCommandARequest(t *testing.T) {
 // withHits adds the request's hits to its message.
 func withHits(wire []byte, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(wire, 3, protowire.VarintType), n)
+}
+
+// TestRedisReplay: a replay answers as on states of its own, and leaves nothing
+// behind, nor sees what is there.
+func TestRedisReplay(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	trace := filepath.Join(t.TempDir(), "trace.jsonl")
+	var lines strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&lines, `{"t_ns": %d, "domain": "t", "descriptors": [{"entries": [{"key": "k", "value": "1"}]}]}`+"\n", 1_790_000_000_000_000_000+i*1_000_000)
+	}
+	if err := os.WriteFile(trace, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replay := func(args ...string) string {
+		args = append([]string{"replay", "--config", rulesOf(t, ruleFile(10))}, append(args, trace)...)
+		out, err := exec.CommandContext(t.Context(), programs.rls, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	want := replay()
+	for range 2 {
+		if diff := cmp.Diff(want, replay(server.backendArgs()...)); diff != "" {
+			t.Errorf("(-local +redis):\n%s", diff)
+		}
+	}
+	if left := keys(t, server.client); len(left) > 0 {
+		t.Errorf("keys are left: %q", left)
+	}
 }
