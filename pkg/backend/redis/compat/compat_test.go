@@ -125,7 +125,7 @@ func TestLikeTheLocalBackend(t *testing.T) {
 	other := local.New(local.Options{Now: s.clock.Now})
 	defer other.Close() //nolint:errcheck // it has nothing to say
 	rule := hourly(t, 5)
-	for step, hits := range []int64{0, 3, 2, 0, 1, 0, -2, 1, 9, -100, 5, 1 << 40, 0, 1, -1 << 41, 5} {
+	for step, hits := range []int64{0, 3, 2, 0, 1, 0, -2, 1, 9, -100, 5, 1 << 40, 0, 1, -1 << 41, 5, 9, -1, -50, -1} {
 		if step%5 == 0 {
 			s.clock.Advance(time.Minute)
 		}
@@ -302,6 +302,9 @@ func TestUnreachable(t *testing.T) {
 			for range 2 {
 				verdict, answers := s.decide(ask(fmt.Sprint(row.name, i), rule, 1))
 				got = append(got, verdict)
+				if answers[0].Allowed != (verdict == backend.OK) {
+					t.Errorf("%s: allowed %t, verdict %d", row.name, answers[0].Allowed, verdict)
+				}
 				if answers[0].Err == nil || answers[0].Source != backend.FromFallback {
 					t.Errorf("%s: %v from %d, want an error from the fallback", row.name, answers[0].Err, answers[0].Source)
 				}
