@@ -181,6 +181,9 @@ func TestStopIncrement(t *testing.T) {
 	if s.decide(ask("beside", large, 1)); s.held("beside") != "2" {
 		t.Errorf("alone it holds %s, want 2", s.held("beside"))
 	}
+	if s.decide(over, ask("beside", large, -1)); s.held("beside") != "1" {
+		t.Errorf("after a refund it holds %s, want 1", s.held("beside"))
+	}
 }
 
 // TestCache: what is known to be over is not asked for, for this limit and until a
