@@ -86,6 +86,7 @@ func TestBadInput(t *testing.T) {
 		{"pool", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-pool-size", "-1"}, 2, "rls: --redis-pool-size is -1, must not be negative"},
 		{"jitter", []string{"--backend", "redis", "--redis-url", "h:1", "--compat-key-jitter", "-1"}, 2, "rls: --compat-key-jitter and --compat-cache-bytes must not be negative"},
 		{"hash keys", []string{"--config", good, "--log-level", "error", "--backend", "redis", "--redis-url", "h:1", "--redis-hash-keys", "no/such"}, 2, "rls: --redis-hash-keys: open no/such: no such file or directory"},
+		{"replay: no redis", []string{"replay", "--config", good, "--backend", "redis", "--redis-url", "redis://127.0.0.1:1", trace}, 2, "rls: asking redis: "},
 		{"key prefix", []string{"--config", good, "--log-level", "error", "--backend", "redis", "--redis-url", "h:1", "--redis-key-prefix", "{a}"}, 2, `rls: key prefix is "{a}", must have no braces`},
 		{"no keys", []string{"--local-max-keys", "0"}, 2, "rls: --local-max-keys is 0, must be at least 1"},
 		{"compat", []string{"--compat", "limitador"}, 2, `rls: --compat is "limitador", must be envoyproxy or nothing`},
