@@ -155,9 +155,9 @@ func (c *compiler) level(l *level, nodes []*descriptorNode, parent place) {
 		case d.key.or("") == "":
 			c.reader.errorf(emptyKey, d.at, parent.path, "key is missing or empty").Wanted = "the key of a descriptor's entry"
 		case before != nil && before.file != c.reader.file:
-			c.reader.errorf(duplicateRule, d.at, at.path, "the same key and value are already in %s, line %d", before.file, before.line)
+			c.reader.errorf(duplicateRule, d.at, at.path, "key and value, joined by _, are those of %s, line %d", before.file, before.line)
 		case before != nil:
-			c.reader.errorf(duplicateRule, d.at, at.path, "the same key and value are already in line %d", before.line)
+			c.reader.errorf(duplicateRule, d.at, at.path, "key and value, joined by _, are those of line %d", before.line)
 		default:
 			l.add(composite, c.node(d, at))
 			added = append(added, d)

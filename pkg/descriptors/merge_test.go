@@ -38,8 +38,8 @@ func TestMergeDomains(t *testing.T) {
 func TestMergeDomainsRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, a, b, want string }{
-		{"a rule twice", "descriptors: [{key: k}]", "descriptors: [{key: k, value: ''}]", "b:2:15: d.k: the same key and value are already in a, line 2"},
-		{"no deep merge", "descriptors: [{key: k, descriptors: [{key: x}]}]", "descriptors: [{key: k, descriptors: [{key: y}]}]", "b:2:15: d.k: the same key and value are already in a, line 2"},
+		{"a rule twice", "descriptors: [{key: k}]", "descriptors: [{key: k, value: ''}]", "b:2:15: d.k: key and value, joined by _, are those of a, line 2"},
+		{"no deep merge", "descriptors: [{key: k, descriptors: [{key: x}]}]", "descriptors: [{key: k, descriptors: [{key: y}]}]", "b:2:15: d.k: key and value, joined by _, are those of a, line 2"},
 		{"charge", "defaults: {charge: independent}", "defaults: {charge: all_or_nothing}", "b:2:20: defaults: charge is all_or_nothing, another file of domain d says independent"},
 		{"refunds", "defaults: {allow_refunds: true}", "defaults: {allow_refunds: false}", "b:2:27: defaults: allow_refunds is false, another file of domain d says true"},
 		{"the same charge", "defaults: {charge: independent}", "defaults: {charge: independent}", ""},
