@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
@@ -24,11 +25,11 @@ type Config struct {
 	MaxKeys int // of the store
 }
 
-// Trace evaluates every line of a trace, in order, on a fresh local store, and
-// gives each request's answer to out. An error names the line.
+// Trace evaluates every line of a trace, in order, on a fresh local store that
+// forgets nothing by itself, and gives each request's answer to out. An error names the line.
 func Trace(ctx context.Context, c Config, trace io.Reader, out Writer) error {
 	r := &runner{Config: c, out: out}
-	r.store = local.New(local.Options{Now: r.now.Load, MaxKeys: c.MaxKeys})
+	r.store = local.New(local.Options{Now: r.now.Load, MaxKeys: c.MaxKeys, SweepEvery: math.MaxInt64})
 	lines := bufio.NewScanner(trace)
 	lines.Buffer(nil, maxLine)
 	number := 0

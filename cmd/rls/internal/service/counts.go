@@ -51,7 +51,7 @@ func (c *counts) decisions(e *Evaluation) {
 			r.Rule.Decisions.Failed.Inc()
 		case r.Answer.Allowed:
 			r.Rule.Decisions.OK.Inc()
-		case r.Rule.Shadow:
+		case r.Mode&backend.Shadow != 0:
 			r.Rule.Decisions.Shadowed.Inc()
 		default:
 			r.Rule.Decisions.OverLimit.Inc()

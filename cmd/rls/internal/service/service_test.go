@@ -424,7 +424,6 @@ descriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]
 		{"malformed", &codec.Request{Err: errors.New("byte 3: truncated")}, "the message is malformed: byte 3: truncated"},
 		{"no domain", &codec.Request{Descriptors: []codec.Descriptor{k}}, "domain is empty, must be the domain of a rule file"},
 		{"no descriptors", request(), "descriptors is empty, must hold at least one descriptor"},
-		{"too many", request(make([]codec.Descriptor, 4097)...), "the request has 4097 descriptors, must be at most 4096"},
 		{"refund", request(k, refund(1, k)), `descriptors[1]: is_negative_hits is set, domain "t" does not allow refunds`},
 		{"unit of an override", request(override(1, 0, k)), "descriptors[0]: limit.unit is 0, must be 1 (SECOND) to 7 (WEEK)"},
 		{"unit far out", request(codec.Descriptor{HasLimit: true, Limit: codec.Override{Unit: -1}}), "descriptors[0]: limit.unit is -1, must be 1 (SECOND) to 7 (WEEK)"},
