@@ -57,7 +57,7 @@ func (l *Loader) Load() error {
 	if err != nil {
 		return err
 	}
-	l.seen, l.repeat = hash(sources), settled
+	l.seen, l.repeat = l.fingerprint(sources, nil), settled
 	l.load(sources, nil)
 	return nil
 }
@@ -82,7 +82,7 @@ func (l *Loader) Watch(ctx context.Context, every time.Duration) {
 
 func (l *Loader) poll() {
 	sources, err := Read(l.path, l.options)
-	seen := fingerprint(sources, err)
+	seen := l.fingerprint(sources, err)
 	if seen != l.seen {
 		l.seen, l.repeat = seen, 0
 	}
@@ -92,15 +92,15 @@ func (l *Loader) poll() {
 	}
 }
 
-func fingerprint(sources []descriptors.Source, err error) string {
+func (l *Loader) fingerprint(sources []descriptors.Source, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return hash(sources)
+	return hash(l.path, sources)
 }
 
 func (l *Loader) load(sources []descriptors.Source, err error) {
-	l.tried = fingerprint(sources, err)
+	l.tried = l.fingerprint(sources, err)
 	if err != nil {
 		l.refuse([]string{err.Error()})
 		return
