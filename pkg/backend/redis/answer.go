@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +18,13 @@ func (c *call) answer(answers []backend.Answer) {
 		switch {
 		case owner == keyless:
 			answers[i].Now = now
+		case owner == elsewhere:
 		case owner < next: // shared with an earlier ask
 			answers[i] = answers[c.items[owner].first]
 		default:
 			var line string
 			line, lines, _ = strings.Cut(lines, "\n")
-			answers[i] = c.items[owner].answer(line, now)
+			answers[i] = c.items[owner].answer(c, line, now)
 			c.items[owner].first = i
 			next++
 		}
@@ -32,24 +32,35 @@ func (c *call) answer(answers []backend.Answer) {
 }
 
 // answer reads one item's line.
-func (it *item) answer(line string, now int64) backend.Answer {
+func (it *item) answer(c *call, line string, now int64) backend.Answer {
 	if text, failed := strings.CutPrefix(line, "!"); failed {
-		return backend.Answer{Now: now, Err: errors.New("redis: " + text)}
+		return backend.Answer{Now: now, Err: &replyError{text}}
 	}
-	thought, left, refused := strings.Cut(line, "|")
-	o, err := it.decide(thought, now, it.hits)
-	if refused && err == nil {
-		o, err = it.spared(&o, left, now)
+	it.thought, it.left = line, line
+	told := strings.IndexAny(line, "|/")
+	if told >= 0 {
+		it.thought, it.left = line[:told], line[told+1:]
+		c.refused = c.refused || line[told] == '|'
+	}
+	o, err := it.decide(it.thought, now, it.hits)
+	it.fits = o.Allowed
+	if c.refused && err == nil {
+		o, err = it.spared(&o, it.left, now)
 	}
 	if err != nil {
 		return backend.Answer{Now: now, Err: err}
 	}
-	for _, d := range []*time.Duration{&o.RetryAfter, &o.ResetAfter, &o.Delay} {
-		if *d > 0 { // a clock of whole microseconds has to be waited for
+	roundUp(&o.Decision)
+	return backend.Answer{Decision: o.Decision, Now: now, Used: o.used, Source: backend.FromStore}
+}
+
+// roundUp makes durations whole microseconds, as the clock that is waited for has.
+func roundUp(decision *algorithms.Decision) {
+	for _, d := range []*time.Duration{&decision.RetryAfter, &decision.ResetAfter, &decision.Delay} {
+		if *d > 0 {
 			*d = (*d + time.Microsecond - 1).Truncate(time.Microsecond)
 		}
 	}
-	return backend.Answer{Decision: o.Decision, Now: now, Used: o.used, Source: backend.FromStore}
 }
 
 // outcome is a decision and the hits that are held after it.

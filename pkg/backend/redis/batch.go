@@ -15,6 +15,7 @@ import (
 var (
 	ErrTimeout = errors.New("redis did not answer in time")
 	ErrBusy    = errors.New("too many requests wait for redis")
+	ErrOpen    = errors.New("redis is down, as of the last call")
 	ErrClosed  = errors.New("the redis backend is closed")
 )
 
@@ -22,86 +23,92 @@ var (
 var errReply = errors.New("reading the reply of the script: unexpected form")
 
 const (
-	loops    = 1    // calls in flight; two are smaller each, and cost an eighth more of Redis' time
 	waitings = 8192 // calls that may wait
 	maxItems = 128  // of a call of the script, unless one request has more
 )
 
-// executor runs the script on one node.
-type executor interface {
-	// eval gives the script's reply. At most once does the script run.
-	eval(ctx context.Context, args []any) (string, error)
+// command is one call of the script for one node, and its reply.
+type command struct {
+	calls  []*call
+	asking bool // whether ASKING goes before it
+	args   []any
+	reply  string
+	err    error
 }
 
-// batcher shares calls of the script among requests: while calls are in flight,
-// what comes waits, and goes into the next one together. Nothing waits for a
-// batch to fill.
+// executor runs commands on one node.
+type executor interface {
+	// run fills in replies and errors. At most once does each command run.
+	run(ctx context.Context, commands []*command)
+	// up says whether the node is worth asking.
+	up() bool
+}
+
+// batcher shares trips to a node among requests: while one is under way, what
+// comes waits, and goes with the next one together. Nothing waits for a batch to
+// fill. On one server all share a call of the script, in a cluster those of a slot.
 type batcher struct {
 	node   executor
 	sha    string
 	slack  int64
-	now    func() int64 // ns; nil: Redis' TIME
+	now    func() int64                               // ns; nil: Redis' TIME
+	moved  func(from *node, c *call, err error) error // takes over a call that did not run here; nil on one server
+	from   *node
 	queue  chan *call
 	pool   *sync.Pool // of *call
 	closed chan struct{}
 	ended  sync.WaitGroup
+	sizes  sizes
+
+	commands []*command // in use by the loop, then kept for the next trip
+	plans    []*plan
+	slots    map[uint16]*command
 }
 
 func (b *batcher) start() {
 	b.queue, b.closed = make(chan *call, waitings), make(chan struct{})
-	for range loops {
-		b.ended.Go(b.loop)
-	}
+	b.slots = map[uint16]*command{}
+	b.ended.Go(b.loop)
 }
 
-// close ends the loops and fails what waits.
+// close ends the loop and fails what waits.
 func (b *batcher) close() {
 	close(b.closed)
 	b.ended.Wait()
+	b.fail(ErrClosed)
+}
+
+// fail answers what waits.
+func (b *batcher) fail(err error) {
 	for {
 		select {
 		case c := <-b.queue:
-			b.deliver(c, ErrClosed)
+			b.deliver(c, err)
 		default:
 			return
 		}
 	}
 }
 
-// do has c decided. If it fails without Redis' answer, c is no longer the caller's.
-func (b *batcher) do(ctx context.Context, c *call, patience time.Duration) error {
+// submit has c decided, unless it returns an error.
+func (b *batcher) submit(c *call) error {
+	if !b.node.up() {
+		return ErrOpen
+	}
 	select {
 	case <-b.closed:
-		b.pool.Put(c)
 		return ErrClosed
 	default:
 	}
 	select {
 	case b.queue <- c:
+		return nil
 	default:
-		b.pool.Put(c)
 		return ErrBusy
 	}
-	c.timer.Reset(patience)
-	err := ErrTimeout
-	select {
-	case <-c.done:
-		c.timer.Stop()
-		return nil
-	case <-c.timer.C:
-	case <-ctx.Done():
-		c.timer.Stop()
-		err = ctx.Err()
-	}
-	if c.state.CompareAndSwap(waiting, left) {
-		return err
-	}
-	<-c.done // the answer has come at the last moment
-	return nil
 }
 
 func (b *batcher) loop() {
-	p := newPlan(b.slack)
 	batch := make([]*call, 0, maxItems)
 	for {
 		select {
@@ -110,8 +117,11 @@ func (b *batcher) loop() {
 		case c := <-b.queue:
 			batch = b.gather(batch[:0], c)
 		}
-		b.run(p, batch)
+		b.trip(batch)
 		clear(batch)
+		if !b.node.up() {
+			b.fail(ErrOpen)
+		}
 	}
 }
 
@@ -136,20 +146,75 @@ func (b *batcher) gather(batch []*call, c *call) []*call {
 	}
 }
 
-func (b *batcher) run(p *plan, batch []*call) {
+// trip asks the node and hands out the answers.
+func (b *batcher) trip(batch []*call) {
 	if len(batch) == 0 {
 		return
 	}
-	p.reset()
+	b.commands = b.commands[:0]
+	clear(b.slots)
+	items := 0
 	for _, c := range batch {
-		p.add(c)
+		k := b.commandOf(c)
+		k.calls = append(k.calls, c)
+		items += len(c.items)
 	}
-	reply, err := b.node.eval(context.Background(), p.command(b.sha, b.instant()))
+	b.sizes.count(items)
+	now := b.instant()
+	for i, k := range b.commands {
+		if i == len(b.plans) {
+			b.plans = append(b.plans, newPlan(b.slack))
+		}
+		p := b.plans[i]
+		p.reset()
+		for _, c := range k.calls {
+			p.add(c)
+		}
+		k.args = p.command(b.sha, now)
+	}
+	b.node.run(context.Background(), b.commands)
+	for _, k := range b.commands {
+		b.answer(k)
+		clear(k.calls)
+	}
+}
+
+// commandOf is the command that c shares, or a new one.
+func (b *batcher) commandOf(c *call) *command {
+	alone := b.moved != nil && c.alone
+	if k := b.slots[c.slot]; k != nil && !alone {
+		return k
+	}
+	n := len(b.commands)
+	if n == cap(b.commands) {
+		b.commands = append(b.commands, new(command))
+	}
+	b.commands = b.commands[:n+1]
+	k := b.commands[n]
+	if k == nil {
+		k = new(command)
+		b.commands[n] = k
+	}
+	*k = command{calls: k.calls[:0], asking: c.asking}
+	if !alone {
+		b.slots[c.slot] = k
+	}
+	return k
+}
+
+func (b *batcher) answer(k *command) {
+	err := k.err
 	if err == nil {
-		err = share(batch, reply)
+		err = divide(k.calls, k.reply)
 	}
-	for _, c := range batch {
-		b.deliver(c, err)
+	for _, c := range k.calls {
+		left := err
+		if err != nil && b.moved != nil {
+			if left = b.moved(b.from, c, err); left == nil {
+				continue
+			}
+		}
+		b.deliver(c, left)
 	}
 }
 
@@ -170,8 +235,8 @@ func (b *batcher) deliver(c *call, err error) {
 	b.pool.Put(c)
 }
 
-// share gives each call its lines of a reply.
-func share(batch []*call, reply string) error {
+// divide gives each call its lines of a reply.
+func divide(batch []*call, reply string) error {
 	first, lines, _ := strings.Cut(reply, "\n")
 	now, err := strconv.ParseInt(first, 10, 64)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // BenchmarkDecide has 64 callers decide gcra asks of 100,000 keys. make bench says
 // what that costs Redis, and beside which naive client.
 func BenchmarkDecide(b *testing.B) {
-	store, err := redis.New(redis.Options{URL: "redis://" + shared.shared.Addr(), Budget: patience})
+	store, err := redis.New(redis.Options{Addrs: []string{shared.shared.Addr()}, Budget: patience})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/eb50146d/rls/pkg/backend"
 )
@@ -19,6 +18,12 @@ type call struct {
 	order   []int // scratch of link
 	group   group
 	grouped bool // whether the items are decided together
+	refused bool // whether the script refused them all
+
+	slot   uint16
+	asking bool  // whether the node has the slot only if it is told so
+	alone  bool  // whether the call shares no command
+	hops   uint8 // redirections so far
 
 	now   int64  // instant of the decision, µs
 	lines string // of the reply, those of items
@@ -26,7 +31,6 @@ type call struct {
 
 	state atomic.Int32
 	done  chan struct{} // receives once if the caller has not left
-	timer *time.Timer
 }
 
 // The states of a call.
@@ -34,10 +38,23 @@ const (
 	waiting int32 = iota
 	left          // the caller has gone; whoever holds the call recycles it
 	delivered
+	unheeded // as left, but it is sent
 )
 
-// keyless is the owner of an ask that Redis is not asked about.
-const keyless = -1
+// Owners that are no items.
+const (
+	keyless   = -1 // of an ask that Redis is not asked about
+	elsewhere = -2 // of an ask that another call decides
+)
+
+// share is what a call has of a request: the asks whose part is this one; without
+// parts it is all.
+type share struct {
+	parts []int
+	part  int
+}
+
+func (s share) has(ask int) bool { return len(s.parts) == 0 || s.parts[ask] == s.part }
 
 // item is one key with a rule and hits.
 type item struct {
@@ -47,6 +64,9 @@ type item struct {
 	start, end int // of the key in the call's keys
 	prev       int // the item whose outcome this one starts from; -1 = what is kept
 	first      int // the ask that was answered by the item's line
+
+	thought, left string // what the item was decided on, and what is there if it charges nothing
+	fits          bool
 }
 
 // MarshalBinary hands the key to the client without an allocation.
@@ -54,7 +74,7 @@ func (it *item) MarshalBinary() ([]byte, error) { return it.key, nil }
 
 // group is what the script needs to form a request's verdict.
 type group struct {
-	look                     bool
+	mode                     int64
 	over, quotas, quotasOver int // of keyless asks
 	modes, owners            []int64
 }
@@ -66,38 +86,52 @@ const (
 	modeDeny   = 4
 )
 
-func newCall() *call {
-	c := &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	c.timer.Stop()
-	return c
-}
+// What a group does beside its decision.
+const (
+	charges   = iota
+	looks     // writes nothing
+	tellsBoth // as charges, and says what would be there without the charges
+)
 
-// prepare reads req, whose keyless asks have their answers already.
-func (c *call) prepare(req *backend.Request, answers []backend.Answer, keys *keyer) {
+func newCall() *call { return &call{done: make(chan struct{}, 1)} }
+
+func (c *call) reset() {
 	c.items, c.owners, c.keys = c.items[:0], c.owners[:0], c.keys[:0]
 	c.now, c.lines, c.err = 0, "", nil
+	c.grouped, c.refused, c.asking, c.alone, c.hops = false, false, false, false, 0
 	c.state.Store(waiting)
+}
+
+// prepare reads a share of req, whose keyless asks have their answers already.
+func (c *call) prepare(req *backend.Request, answers []backend.Answer, keys *keyer, mine share) {
+	c.reset()
 	for i := range req.Asks {
 		ask := &req.Asks[i]
 		if answers[i].Source != 0 {
 			c.owners = append(c.owners, keyless)
 			continue
 		}
+		if !mine.has(i) {
+			c.owners = append(c.owners, elsewhere)
+			continue
+		}
 		start := len(c.keys)
 		c.keys = keys.appendKey(c.keys, ask.Key)
 		c.owners = append(c.owners, len(c.items))
-		c.items = append(c.items, item{
-			priced: priced{ask.Rule, ask.Hits, req.Charge == backend.CountRefused && ask.Rule.CountRefused},
-			start:  start, end: len(c.keys), prev: -1,
-		})
+		p := priced{rule: ask.Rule, hits: ask.Hits, countRefused: req.Charge == backend.CountRefused && ask.Rule.CountRefused}
+		c.items = append(c.items, item{priced: p, start: start, end: len(c.keys), prev: -1})
 	}
-	for i := range c.items {
-		c.items[i].key = c.keys[c.items[i].start:c.items[i].end]
-	}
+	c.cutKeys()
 	c.grouped = req.Charge == backend.Look || req.Charge == backend.AllOrNothing && len(req.Asks) > 1
 	if c.grouped {
 		c.link()
 		c.form(req, answers)
+	}
+}
+
+func (c *call) cutKeys() {
+	for i := range c.items {
+		c.items[i].key = c.keys[c.items[i].start:c.items[i].end]
 	}
 }
 
@@ -160,7 +194,7 @@ func (c *call) compact() {
 	}
 	c.items = c.items[:kept]
 	for i, owner := range c.owners {
-		if owner != keyless {
+		if owner >= 0 {
 			c.owners[i] = places[owner]
 		}
 	}
@@ -169,12 +203,24 @@ func (c *call) compact() {
 // form gathers what the verdict depends on.
 func (c *call) form(req *backend.Request, answers []backend.Answer) {
 	g := &c.group
-	*g = group{look: req.Charge == backend.Look, modes: g.modes[:0], owners: g.owners[:0]}
+	*g = group{modes: g.modes[:0], owners: g.owners[:0]}
+	switch {
+	case req.Charge == backend.Look:
+		g.mode = looks
+	case slices.ContainsFunc(c.items, func(it item) bool { return it.prev >= 0 }):
+		g.mode = tellsBoth
+	}
 	if req.QuotaPass {
 		g.quotas = 1
 	}
 	for i := range req.Asks {
 		ask := &req.Asks[i]
+		if c.owners[i] == elsewhere {
+			if ask.Mode&backend.Quota != 0 {
+				g.quotas++ // it may pass
+			}
+			continue
+		}
 		if c.owners[i] != keyless {
 			g.modes = append(g.modes, scriptMode(ask))
 			g.owners = append(g.owners, int64(c.owners[i])+1)

@@ -15,6 +15,7 @@ func (r *Redis) fallBack(ctx context.Context, req *backend.Request, answers []ba
 		if a.Err == nil {
 			continue
 		}
+		r.errors[KindOf(a.Err)].Add(1)
 		rule := req.Asks[i].Rule
 		a.Decision = algorithms.Decision{Allowed: rule.OnError == backend.OnErrorAllow}
 		a.Source = backend.FromFallback

@@ -65,7 +65,7 @@ func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
 	stand := local.New(local.Options{})
 	closeAfter(t, stand)
-	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+	r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}, Budget: patience, Local: stand})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestLocalBesideOthers(t *testing.T) {
 			t.Parallel()
 			stand := local.New(local.Options{})
 			closeAfter(t, stand)
-			r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+			r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}, Budget: patience, Local: stand})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestLocalBesideQuota(t *testing.T) {
 	t.Parallel()
 	stand := local.New(local.Options{})
 	closeAfter(t, stand)
-	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1", Budget: patience, Local: stand})
+	r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}, Budget: patience, Local: stand})
 	if err != nil {
 		t.Fatal(err)
 	}

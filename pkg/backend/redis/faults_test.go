@@ -103,7 +103,7 @@ func TestSlowRedis(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	r, err := redis.New(redis.Options{URL: "redis://127.0.0.1:1"})
+	r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,15 @@ func TestClosed(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for _, o := range []redis.Options{{URL: "http://h"}, {URL: "redis://h", KeyPrefix: "a{b}"}, {}} {
+	for _, o := range []redis.Options{
+		{},
+		{Addrs: []string{"h:1"}, KeyPrefix: "a{b}"},
+		{Addrs: []string{"h:1", "i:1"}},
+		{Addrs: []string{"h:1"}, Mode: redis.Sentinel},
+		{Addrs: []string{"h:1"}, Mode: redis.Cluster, Database: 1},
+		{Addrs: []string{"h:1"}, Mode: redis.Cluster + 1},
+		{Addrs: []string{"h:1"}, Database: -1},
+	} {
 		if _, err := redis.New(o); err == nil {
 			t.Errorf("New(%+v) gives no error", o)
 		}

@@ -91,7 +91,7 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 		client: goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2}),
 		prefix: fmt.Sprintf("t%d-", shared.opened.Add(1)),
 	}
-	o.URL, o.KeyPrefix = "redis://"+server.Addr(), s.prefix
+	o.Addrs, o.KeyPrefix = []string{server.Addr()}, s.prefix
 	if o.Budget == 0 {
 		o.Budget = patience
 	}

@@ -72,31 +72,36 @@ type silent struct {
 	answer chan string
 }
 
-func (s *silent) eval(_ context.Context, args []any) (string, error) {
-	s.asked <- append([]any(nil), args...)
-	if reply, ok := <-s.answer; ok {
-		return reply, nil
+func (s *silent) up() bool { return true }
+
+func (s *silent) run(_ context.Context, commands []*command) {
+	for _, k := range commands {
+		s.asked <- append([]any(nil), k.args...)
+		var ok bool
+		if k.reply, ok = <-s.answer; !ok {
+			k.err = errors.New("lost")
+		}
 	}
-	return "", errors.New("lost")
 }
 
 func newBatched(t *testing.T) (*Redis, *silent) {
 	t.Helper()
-	node := &silent{make(chan []any, 10), make(chan string)}
+	mute := &silent{make(chan []any, 10), make(chan string)}
 	r := &Redis{
 		keys: newKeyer("", nil), budget: time.Minute, wall: func() int64 { return 1 },
 	}
 	r.calls.New = func() any { return newCall() }
-	r.batcher = &batcher{node: node, pool: &r.calls}
-	r.batcher.start()
+	r.rounds.New = func() any { return newRound() }
+	r.single = &node{batcher: batcher{node: mute, pool: &r.calls}}
+	r.single.batcher.start()
 	t.Cleanup(func() {
-		close(node.answer)
-		r.batcher.close()
+		close(mute.answer)
+		r.single.batcher.close()
 	})
-	return r, node
+	return r, mute
 }
 
-func (r *Redis) one(ctx context.Context, t *testing.T) backend.Answer {
+func (r *Redis) ask1(ctx context.Context, t *testing.T) backend.Answer {
 	t.Helper()
 	limit, err := algorithms.New(algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Second})
 	if err != nil {
@@ -119,7 +124,7 @@ func TestBadReplies(t *testing.T) {
 				<-node.asked
 				node.answer <- reply
 			}()
-			if a := r.one(t.Context(), t); !errors.Is(a.Err, errReply) {
+			if a := r.ask1(t.Context(), t); !errors.Is(a.Err, errReply) {
 				t.Errorf("answer is %+v", a)
 			}
 		})
@@ -131,10 +136,10 @@ func TestBadReplies(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	r, node := newBatched(t)
-	for range loops {
+	for range 1 {
 		ctx, leave := context.WithCancel(t.Context())
 		gone := make(chan backend.Answer)
-		go func() { gone <- r.one(ctx, t) }()
+		go func() { gone <- r.ask1(ctx, t) }()
 		<-node.asked
 		leave()
 		if a := <-gone; !errors.Is(a.Err, context.Canceled) {
@@ -143,12 +148,12 @@ func TestLateAnswer(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if a := r.one(ctx, t); !errors.Is(a.Err, context.Canceled) {
+	if a := r.ask1(ctx, t); !errors.Is(a.Err, context.Canceled) {
 		t.Errorf("answer of a call that waits is %+v", a)
 	}
 	answered := make(chan backend.Answer)
-	go func() { answered <- r.one(t.Context(), t) }()
-	for range loops {
+	go func() { answered <- r.ask1(t.Context(), t) }()
+	for range 1 {
 		node.answer <- "1\n"
 	}
 	if args := <-node.asked; args[2] != 1 {
@@ -164,12 +169,12 @@ func TestLateAnswer(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	r, _ := newBatched(t)
-	r.batcher.close()
-	r.batcher.closed = make(chan struct{}) // as before the loops ended
+	r.single.batcher.close()
+	r.single.batcher.closed = make(chan struct{}) // as before the loops ended
 	for range waitings {
-		r.batcher.queue <- newCall()
+		r.single.batcher.queue <- newCall()
 	}
-	if a := r.one(t.Context(), t); !errors.Is(a.Err, ErrBusy) {
+	if a := r.ask1(t.Context(), t); !errors.Is(a.Err, ErrBusy) {
 		t.Errorf("answer is %+v", a)
 	}
 }

@@ -47,14 +47,10 @@ func (p *plan) add(c *call) {
 
 func (p *plan) addGroup(c *call) {
 	g, first := &c.group, int64(p.itemCount)+1
-	look := int64(0)
-	if g.look {
-		look = 1
-	}
 	const fields = 9
 	p.groups.list(fields)
 	for _, n := range [...]int64{
-		first, first + int64(len(c.items)) - 1, look, int64(g.over), int64(g.quotas), int64(g.quotasOver),
+		first, first + int64(len(c.items)) - 1, g.mode, int64(g.over), int64(g.quotas), int64(g.quotasOver),
 	} {
 		p.groups.int(n)
 	}

@@ -2,24 +2,20 @@
 // replicas share it.
 //
 // A request is one call of one script, which decides and charges all its asks
-// atomically by the clock of the server; concurrent requests share calls.
+// atomically by the clock of the server; concurrent requests share calls. In a
+// cluster it is one such call for each key, and what a request has charged before
+// another key refused it is given back.
 package redis
 
 import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
-)
-
-// Defaults of Options.
-const (
-	DefaultBudget    = 15 * time.Millisecond
-	DefaultReserve   = time.Millisecond
-	DefaultKeyPrefix = "rls"
 )
 
 // How long a key outlives what it says.
@@ -28,71 +24,58 @@ const (
 	injectedSlack = time.Hour // an injected clock runs at another pace than the one that expires keys
 )
 
-// Options of the backend. URL is required.
-type Options struct {
-	// URL is redis://[user:password@]host[:port][/database], rediss:// for TLS, or
-	// unix://[user:password@]/path.
-	URL string
-	// Budget is the longest that a request waits, DefaultBudget if it is not positive.
-	Budget time.Duration
-	// Reserve is what is left of a request's deadline for its answer,
-	// DefaultReserve if it is not positive.
-	Reserve time.Duration
-	// KeyPrefix begins every key, DefaultKeyPrefix if it is empty. It has no braces.
-	KeyPrefix string
-	// HashKey is the secret that keys are hashed with, by HMAC of SHA-256; empty:
-	// keys can be read.
-	HashKey []byte
-	// Local decides asks of OnErrorLocal that Redis did not; nil refuses them.
-	Local backend.Backend
-	// Now is the clock that decides, in ns since the epoch; nil is Redis' own, as
-	// it has to be where several processes share keys.
-	Now func() int64
-}
-
-// Redis is a store of states in one Redis server. It is a backend.Backend.
+// Redis is a store of states in Redis. It is a backend.Backend.
 type Redis struct {
 	keys    keyer
 	budget  time.Duration
 	reserve time.Duration
 	local   backend.Backend
 	wall    func() int64
-	server  *server
-	batcher *batcher
+	single  *node     // nil in a cluster
+	cluster *cluster  // nil otherwise
 	calls   sync.Pool // of *call
+	rounds  sync.Pool // of *round
+	errors  [kinds]atomic.Uint64
 }
 
-// New makes the backend; it connects when it is first asked.
+// New makes the backend; it connects by itself and needs no server yet.
 func New(o Options) (*Redis, error) {
-	if o.Budget <= 0 {
-		o.Budget = DefaultBudget
-	}
-	if o.Reserve <= 0 {
-		o.Reserve = DefaultReserve
-	}
-	if o.KeyPrefix == "" {
-		o.KeyPrefix = DefaultKeyPrefix
-	}
-	if tagged(o.KeyPrefix) {
-		return nil, fmt.Errorf("key prefix is %q, must have no braces", o.KeyPrefix)
-	}
-	s := decideScript()
-	node, err := newServer(o.URL, o.Budget, s)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
+	quiet()
 	r := &Redis{
-		keys: newKeyer(o.KeyPrefix, o.HashKey), budget: o.Budget, reserve: o.Reserve, local: o.Local,
-		wall: o.Now, server: node, calls: sync.Pool{New: func() any { return newCall() }},
+		keys: newKeyer(o.KeyPrefix, o.HashKey), budget: o.Budget, reserve: o.Reserve, local: o.Local, wall: o.Now,
+		calls:  sync.Pool{New: func() any { return newCall() }},
+		rounds: sync.Pool{New: func() any { return newRound() }},
 	}
-	r.batcher = &batcher{node: node, sha: s.sha, slack: slack.Milliseconds(), now: o.Now, pool: &r.calls}
+	outlives := slack
 	if o.Now == nil {
 		r.wall = func() int64 { return time.Now().UnixNano() } //nolint:forbidigo // for answers without Redis' time
 	} else {
-		r.batcher.slack = injectedSlack.Milliseconds()
+		outlives = injectedSlack
 	}
-	r.batcher.start()
+	s := decideScript()
+	build := func(addr string) *node {
+		n := newNode(&o, addr, s)
+		n.batcher = batcher{node: n, from: n, sha: s.sha, slack: outlives.Milliseconds(), now: o.Now, pool: &r.calls}
+		return n
+	}
+	if o.Mode == Cluster {
+		r.cluster = newCluster(&o, build)
+		return r, nil
+	}
+	r.single = build(o.Addrs[0])
+	r.single.start()
 	return r, nil
+}
+
+// nodeOf is the node that decides c.
+func (r *Redis) nodeOf(c *call) *node {
+	if r.cluster != nil {
+		return r.cluster.nodeOf(c.slot)
+	}
+	return r.single
 }
 
 // Decide implements backend.Backend.
@@ -100,9 +83,13 @@ func (r *Redis) Decide(ctx context.Context, req *backend.Request, answers []back
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	asked := r.answerKeyless(req, answers)
-	if asked > 0 {
-		r.ask(ctx, req, answers)
+	rd, ok := r.rounds.Get().(*round)
+	if !ok {
+		panic("redis: the pool of rounds holds something else")
+	}
+	defer r.end(rd)
+	if r.answerKeyless(req, answers) > 0 {
+		r.ask(ctx, rd, req, answers)
 	}
 	for i := range answers {
 		if answers[i].Err != nil {
@@ -110,7 +97,11 @@ func (r *Redis) Decide(ctx context.Context, req *backend.Request, answers []back
 			break
 		}
 	}
-	return backend.Judge(req, answers)
+	verdict := backend.Judge(req, answers)
+	if verdict == backend.OverLimit && (req.Charge == backend.AllOrNothing || req.Charge == backend.Look) {
+		r.spare(ctx, rd, req, answers)
+	}
+	return verdict
 }
 
 // answerKeyless answers the asks that Redis is not needed for and clears the
@@ -134,47 +125,19 @@ func (r *Redis) answerKeyless(req *backend.Request, answers []backend.Answer) (o
 	return others
 }
 
-func (r *Redis) ask(ctx context.Context, req *backend.Request, answers []backend.Answer) {
-	c, ok := r.calls.Get().(*call)
-	if !ok {
-		panic("redis: the pool of calls holds something else")
+// Ready implements backend.Backend: every slot has a server that answers, is of a
+// version that will do, and has the script.
+func (r *Redis) Ready(ctx context.Context) error {
+	if r.cluster != nil {
+		return r.cluster.ready(ctx)
 	}
-	c.prepare(req, answers, &r.keys)
-	err := r.patiently(ctx, c)
-	if err == nil {
-		if err = c.err; err == nil {
-			c.answer(answers)
-		}
-		r.calls.Put(c)
-	}
-	if err == nil {
-		return
-	}
-	for i := range answers {
-		if answers[i].Source == 0 {
-			answers[i].Err = err
-		}
-	}
+	return r.single.ready(ctx)
 }
-
-// patiently has c decided within the budget and the deadline.
-func (r *Redis) patiently(ctx context.Context, c *call) error {
-	patience := r.budget
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)-r.reserve)
-	}
-	if patience <= 0 {
-		r.calls.Put(c)
-		return ErrTimeout
-	}
-	return r.batcher.do(ctx, c, patience)
-}
-
-// Ready implements backend.Backend: the server answers and has the script.
-func (r *Redis) Ready(ctx context.Context) error { return r.server.ready(ctx) }
 
 // Close ends what is in flight and closes the connections.
 func (r *Redis) Close() error {
-	r.batcher.close()
-	return r.server.close()
+	if r.cluster != nil {
+		return r.cluster.close()
+	}
+	return r.single.close()
 }

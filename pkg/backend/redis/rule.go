@@ -15,6 +15,7 @@ const (
 
 // The ops of the script.
 const (
+	opGiveBack    = -2
 	opRefund      = -1
 	opLook        = 0
 	opCharge      = 1
@@ -29,6 +30,9 @@ type priced struct {
 	rule         *backend.Rule
 	hits         int64
 	countRefused bool
+
+	back bool  // whether the hits are given back
+	at   int64 // where in the state they were charged
 }
 
 // pack appends the numbers that the files in lua describe.
@@ -36,6 +40,8 @@ func (c *priced) pack(p *packer) {
 	r := c.rule.Limit
 	op, post := int64(opCharge), int64(0)
 	switch {
+	case c.back:
+		op = opGiveBack
 	case c.hits < 0:
 		op = opRefund
 	case c.countRefused && r.Kind() == algorithms.FixedWindow:
@@ -47,7 +53,7 @@ func (c *priced) pack(p *packer) {
 		post = 1
 	}
 	hits := c.hits
-	if op < 0 {
+	if op == opRefund {
 		hits = -max(hits, -maxHits)
 	} else if op != opCountAlways {
 		hits = max(hits, 1)
@@ -57,18 +63,18 @@ func (c *priced) pack(p *packer) {
 	switch r.Kind().Family() {
 	case algorithms.TATFamily:
 		s := r.MicroStep(c.hits)
-		p.ints(tatFamily, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac)
+		p.ints(tatFamily, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac, c.at)
 	case algorithms.FixedFamily:
 		first := int64(0)
 		if r.FirstHit() {
 			first = 1
 		}
-		p.ints(fixedFamily, op, post, hits, limit, limit+r.Overdraft(), window, first)
+		p.ints(fixedFamily, op, post, hits, limit, limit+r.Overdraft(), window, first, c.at)
 	case algorithms.CounterFamily:
 		sub, units := subWindow(window, r.Buckets())
-		p.ints(counterFamily, op, post, hits, limit, limit+r.Overdraft(), r.Buckets(), sub, units)
+		p.ints(counterFamily, op, post, hits, limit, limit+r.Overdraft(), r.Buckets(), sub, units, c.at)
 	default:
-		p.ints(logFamily, op, post, hits, limit, 0, window)
+		p.ints(logFamily, op, post, hits, limit, 0, window, c.at)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestExact(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			one := open(t, shared.shared, redis.Options{})
-			two, err := redis.New(redis.Options{URL: "redis://" + shared.shared.Addr(), KeyPrefix: one.prefix, Budget: patience})
+			two, err := redis.New(redis.Options{Addrs: []string{shared.shared.Addr()}, KeyPrefix: one.prefix, Budget: patience})
 			if err != nil {
 				t.Fatal(err)
 			}

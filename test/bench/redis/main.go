@@ -84,7 +84,7 @@ func run(ctx context.Context, out io.Writer, rounds int, each time.Duration) err
 
 // sharedCalls decides by the backend.
 func sharedCalls(addr string) (decide, func() error, error) {
-	store, err := redis.New(redis.Options{URL: "redis://" + addr, Budget: budget})
+	store, err := redis.New(redis.Options{Addrs: []string{addr}, Budget: budget})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,8 +2,8 @@
 --
 -- Value: "index c0 ... ck", the number of the newest sub-window since the epoch
 --        and the hits in it and in the k before, newest first.
--- Rule:  {family, op, post, hits, limit, limit + overdraft, k, w, u}, a
---        sub-window being w/u us, both whole.
+-- Rule:  {family, op, post, hits, limit, limit + overdraft, k, w, u, sub-window of
+--        the charge}, a sub-window being w/u us, both whole.
 
 -- share is ceil(count * part / whole) for count < 2^35, part <= whole < 2^45.
 -- Where the product is no exact number it goes by 7 bits of count at a time.
@@ -98,7 +98,10 @@ local function counter(rule, value, now, charged)
   local taken = share(held[k + 1], w - elapsed, w)
   for i = 1, k do taken = taken + held[i] end
   local fits = op < 0 or n <= limit - taken
-  if op < 0 then
+  if op == -2 then
+    local i = index - rule[10] + 1
+    if held[i] then held[i], new = held[i] - min(n, held[i]), true end
+  elseif op < 0 then
     new = true
     take(held, n)
   elseif op > 0 and (rule[3] > 0 or charged and fits) then

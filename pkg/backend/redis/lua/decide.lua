@@ -6,15 +6,16 @@
 --   rules   numbers of a rule and hits, by family
 --   items   for each, which of the rules
 --   groups  of items that are decided together, each
---           {first, last, look, over, quotas, quotas over, modes, owners, prevs}:
---           look 1 writes nothing; over, quotas and quotas over are those of asks
+--           {first, last, what, over, quotas, quotas over, modes, owners, prevs}:
+--           what 1 writes nothing, what 2 tells both values; over, quotas and quotas over are those of asks
 --           without a key; of the others modes are 1 shadow + 2 quota + 4 if an
 --           error is a refusal, and owners the items that decide for them; prevs
 --           are the items whose outcomes these ones start from, or 0. Owners and
 --           prevs count from 1 in the group
 -- Returns lines: now, then for each item "value", what it was decided on, or
 -- "value|value" in a group that was refused, the second being what it was decided
--- on when only refunds and post-paid charges were carried out, or "!" and an error.
+-- on when only refunds and post-paid charges were carried out, or "value/value" in
+-- one that was not but is to tell the second, too, or "!" and an error.
 -- A log's value is "hits in the window, us of the one that leaves first, us of the
 -- newest".
 local plan = cmsgpack.unpack(ARGV[1])
@@ -107,38 +108,49 @@ local function over_limit(group, outcomes)
   return over or quotas_over > 0 and quotas_over == quotas
 end
 
-local function together(group)
-  local first, last, outcomes, starts = group[1], group[2], {}, {}
-  for i = first, last do
-    local prev = group[9][i - first + 1]
-    local outcome = {}
+-- chain decides all items of a group, on what is kept or on what others leave.
+local function chain(group, charged, kept)
+  local outcomes, first = {}, group[1]
+  for i = first, group[2] do
+    local k = i - first + 1
+    local prev, outcome = group[9][k], {}
     if prev > 0 then
       outcome.prev = outcomes[prev]
-      starts[prev] = true
+    elseif kept then
+      outcome.value, outcome.err = kept[k].value, kept[k].err
     else
       outcome.value = read(KEYS[i], rules[items[i]][1])
       outcome.err = failed(outcome.value)
     end
-    outcomes[i - first + 1] = outcome
-    decided(i, outcome, true)
-    lines[i + 1] = outcome.line
+    outcomes[k] = outcome
+    decided(i, outcome, charged)
   end
+  return outcomes
+end
+
+local function together(group)
+  local first, outcomes, starts = group[1], chain(group, true), {}
+  local thought, spared, mark = outcomes, nil, '/'
   if over_limit(group, outcomes) then
-    for i = first, last do
-      local outcome = outcomes[i - first + 1]
-      decided(i, outcome, false)
-      if not outcome.err then lines[i + 1] = lines[i + 1] .. '|' .. outcome.line end
-    end
+    outcomes = chain(group, false, thought)
+    spared, mark = outcomes, '|'
+  elseif group[3] == 2 then
+    spared = chain(group, false, thought)
   end
-  for i = first, last do
+  for _, prev in ipairs(group[9]) do starts[prev] = true end
+  for i = first, group[2] do
     local k = i - first + 1
     local outcome = outcomes[k]
-    if group[3] == 0 and not starts[k] and not outcome.err then
+    if group[3] ~= 1 and not starts[k] and not outcome.err then
       local found = outcome
       while found.prev do found = found.prev end
       outcome.err = write(KEYS[i], rules[items[i]][1], found.value, outcome.new, outcome.reset)
     end
-    if outcome.err then lines[i + 1] = '!' .. outcome.err end
+    if outcome.err then
+      lines[i + 1] = '!' .. outcome.err
+    else
+      lines[i + 1] = thought[k].line .. (spared and mark .. spared[k].line or '')
+    end
   end
 end
 

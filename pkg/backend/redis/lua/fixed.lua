@@ -2,7 +2,7 @@
 --
 -- Value: "start count", start in us.
 -- Rule:  {family, op, post, hits, limit, limit + overdraft, window in us,
---        1 if a window starts with its first hit}.
+--        1 if a window starts with its first hit, start of the charge}.
 local function fixed(rule, value, now, charged)
   local op, n, limit, window = rule[2], rule[4], rule[5], rule[7]
   local fresh, latest = now, now
@@ -22,7 +22,9 @@ local function fixed(rule, value, now, charged)
     end
   end
   local fits = op < 0 or n <= limit - count
-  if op < 0 then
+  if op == -2 and start ~= rule[9] then
+    n = 0 -- that window is over
+  elseif op < 0 then
     count, new = count - min(n, count), true
   elseif op == 2 then -- count refused hits, too
     if n > 0 then count, new = min(count + n, two53 - 1), true end

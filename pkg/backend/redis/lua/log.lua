@@ -2,7 +2,7 @@
 --
 -- Value: a list of "ts n cum", oldest first: n hits at ts us; cum counts all hits
 --        so far, so that a difference tells how many lie in a stretch.
--- Rule:  {family, op, post, hits, limit, 0, window in us}.
+-- Rule:  {family, op, post, hits, limit, 0, window in us, us of the charge}.
 --
 -- A view is what the list would be: its entries from lo to hi, then those in the
 -- array part, each {ts, n, cum}. Nothing is written before keep_log.
@@ -95,6 +95,20 @@ local function give_back(view, n)
   if left > 0 then view[#view + 1] = { cut[1], left, rest } end
 end
 
+-- give_back_at takes up to n hits off the entry of ts.
+local function give_back_at(view, ts, n)
+  local at, last = up_to(view, 0, 1, ts - 1), size(view) - 1
+  if at > last or entry(view, at)[1] ~= ts then return end
+  local later = {}
+  for i = at, last do later[#later + 1] = entry(view, i) end
+  truncate(view, at)
+  for i, e in ipairs(later) do
+    local left = e[2]
+    if i == 1 then left = left - min(n, left) end
+    if left > 0 then push(view, e[1], left) end
+  end
+end
+
 -- decided_log also returns what the caller has to know of the log: the hits in the
 -- window, the instant of the one that has to leave first, and of the newest one.
 local function decided_log(rule, view, now, charged)
@@ -115,7 +129,11 @@ local function decided_log(rule, view, now, charged)
     drop(new, expired)
   end
   local newest = 0
-  if op < 0 and live > 0 then give_back(new, min(n, live)) end
+  if op == -2 then
+    give_back_at(new, rule[8], n)
+  elseif op < 0 and live > 0 then
+    give_back(new, min(n, live))
+  end
   local left = new or view
   if live > 0 and size(left) > 0 then newest = entry(left, size(left) - 1)[1] end
   if op > 0 and charged and fits then

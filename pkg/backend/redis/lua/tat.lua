@@ -2,8 +2,8 @@
 -- arrival time, whose distance from now is the key's debt.
 --
 -- Value: "tat" or "tat frac L", the instant tat + frac/L us.
--- Rule:  {family, op, post, L, cost, its frac, slack, its frac, fill, its frac},
---        times in us with fractions over L; slack -1: never.
+-- Rule:  {family, op, post, L, cost, its frac, slack, its frac, fill, its frac,
+--        us of the charge}, times in us with fractions over L; slack -1: never.
 local function tat(rule, value, now, charged)
   local L, debt, frac, new = rule[4], 0, 0, nil
   if value then
@@ -29,8 +29,10 @@ local function tat(rule, value, now, charged)
   end
   local op = rule[2]
   local fits = op < 0 or debt < rule[7] or debt == rule[7] and frac <= rule[8]
-  if op < 0 then
-    debt, frac, new = debt - rule[5], frac - rule[6], true
+  local cost = rule[5]
+  if op == -2 then cost = cost - max(0, now - rule[11]) end -- the rest has decayed
+  if op < 0 and cost >= 0 then
+    debt, frac, new = debt - cost, frac - rule[6], true
     if frac < 0 then debt, frac = debt - 1, frac + L end
     if debt < 0 then debt, frac = 0, 0 end
   elseif op > 0 and (rule[3] > 0 or charged and fits) then

@@ -1,0 +1,231 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+const (
+	keepAlive  = 10 * time.Second // between two pings of a connection
+	masterPoll = time.Second      // between two questions where the master is
+)
+
+// node is one Redis server, or the one that sentinels name.
+type node struct {
+	breaker
+
+	addr    string
+	script  script
+	batcher batcher
+	connect func() *goredis.Client
+	client  atomic.Pointer[goredis.Client]
+	finder  *sentinels    // nil: the address does not change
+	stale   chan struct{} // of one place: the connections are to be made anew
+	failed  func()        // told of a trip that the node did not serve; may be nil
+	checked atomic.Bool   // the server's version and settings
+	warn    func(string)
+	end     context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+// newNode is a node of o without its batcher's numbers.
+func newNode(o *Options, addr string, s script) *node {
+	n := &node{addr: addr, script: s, stale: make(chan struct{}, 1), warn: o.Warn}
+	n.tripped = make(chan struct{}, 1)
+	n.connect = func() *goredis.Client { return goredis.NewClient(clientOptions(o, addr)) }
+	if o.Mode == Sentinel {
+		n.finder = newSentinels(o)
+		n.connect = func() *goredis.Client { return goredis.NewClient(n.finder.clientOptions()) }
+	}
+	n.client.Store(n.connect())
+	return n
+}
+
+func (n *node) start() {
+	n.batcher.start()
+	ctx, end := context.WithCancel(context.Background())
+	n.end = end
+	n.ended.Go(func() { n.keep(ctx) })
+}
+
+func (n *node) close() error {
+	n.end()
+	n.batcher.close()
+	n.ended.Wait()
+	return n.client.Load().Close()
+}
+
+// up implements executor.
+func (n *node) up() bool { return !n.open.Load() }
+
+// run implements executor. A command that Redis refused for want of the script has
+// not run, so it is sent again with the script itself, which Redis then keeps.
+func (n *node) run(ctx context.Context, commands []*command) {
+	if !n.up() {
+		for _, k := range commands {
+			k.err = ErrOpen
+		}
+		return
+	}
+	n.send(ctx, commands)
+	var again []*command
+	for _, k := range commands {
+		if goredis.HasErrorPrefix(k.err, "NOSCRIPT") {
+			k.args[0], k.args[1] = "eval", n.script.text
+			again = append(again, k)
+		}
+	}
+	if again != nil {
+		n.send(ctx, again)
+	}
+	n.judge(commands)
+}
+
+// send sends commands together.
+func (n *node) send(ctx context.Context, commands []*command) {
+	client := n.client.Load()
+	if len(commands) == 1 && !commands[0].asking {
+		k := commands[0]
+		cmd := goredis.NewCmd(ctx, k.args...)
+		k.read(cmd, client.Process(ctx, cmd))
+		return
+	}
+	pipe := client.Pipeline()
+	sent := make([]*goredis.Cmd, len(commands))
+	for i, k := range commands {
+		if k.asking {
+			pipe.Process(ctx, goredis.NewCmd(ctx, "asking")) //nolint:errcheck // it only joins the pipeline
+		}
+		sent[i] = goredis.NewCmd(ctx, k.args...)
+		pipe.Process(ctx, sent[i]) //nolint:errcheck // it only joins the pipeline
+	}
+	pipe.Exec(ctx) //nolint:errcheck // each command has its own
+	for i, k := range commands {
+		k.read(sent[i], sent[i].Err())
+	}
+}
+
+func (k *command) read(cmd *goredis.Cmd, err error) {
+	if err == nil {
+		k.reply, err = cmd.Text()
+	}
+	k.err = nil
+	if err != nil {
+		k.err = fmt.Errorf("asking redis: %w", err)
+	}
+}
+
+// judge draws the conclusions from a trip.
+func (n *node) judge(commands []*command) {
+	lost := 0
+	for _, k := range commands {
+		kind := faultOf(k)
+		switch kind {
+		case ReadOnly, Loading:
+			signal(n.stale)
+		case Timeout, Unavailable:
+			lost++
+			n.struck(weight(k.err))
+		default:
+		}
+		if kind == ReadOnly || kind == Loading || kind == ClusterDown {
+			n.reportFailure()
+		}
+		if lost > 0 { // the others are lost with it
+			n.reportFailure()
+			return
+		}
+	}
+	n.answered()
+}
+
+// faultOf is the kind of a command's error, or else of the first of its items'.
+func faultOf(k *command) Kind {
+	if k.err != nil {
+		return KindOf(k.err)
+	}
+	at := strings.Index(k.reply, "\n!")
+	if at < 0 {
+		return Other
+	}
+	return kindOfReply(k.reply[at+2:])
+}
+
+func (n *node) reportFailure() {
+	if n.failed != nil {
+		n.failed()
+	}
+}
+
+// weight is how much a lost trip weighs: one without a connection says enough.
+func weight(err error) int32 {
+	var failed *net.OpError
+	if errors.As(err, &failed) && failed.Op == "dial" {
+		return strikes
+	}
+	return 1
+}
+
+// keep looks after the connections until ctx ends.
+func (n *node) keep(ctx context.Context) {
+	interval := keepAlive
+	if n.finder != nil {
+		interval = masterPoll
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.tripped:
+			n.renew()
+			n.probe(ctx)
+		case <-n.stale:
+			n.renew()
+			pause(ctx, firstProbe) // not more often
+		case <-tick.C:
+			if n.finder != nil && n.finder.moved(ctx) {
+				n.renew()
+			}
+			n.client.Load().Ping(ctx) // whatever it says: the connection is used
+		}
+	}
+}
+
+// probe waits until the node answers and closes the breaker.
+func (n *node) probe(ctx context.Context) {
+	var b backoff
+	for pause(ctx, b.wait()) {
+		if n.client.Load().Ping(ctx).Err() == nil {
+			n.breaker.close()
+			return
+		}
+		n.reportFailure()
+	}
+}
+
+// renew makes the connections anew, so that names and sentinels are asked again.
+func (n *node) renew() {
+	n.client.Swap(n.connect()).Close() //nolint:errcheck // its connections are of no more use
+}
+
+// pause waits, and says whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
