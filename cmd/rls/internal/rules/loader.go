@@ -12,8 +12,13 @@ import (
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
-// settled is how many polls in a row have to see the same before it is loaded.
-const settled = 5
+// settled is how many polls in a row have to see the same before it is loaded,
+// and restless how many may go by without that: what changes all the time is
+// loaded as it is found then.
+const (
+	settled  = 5
+	restless = 30
+)
 
 // Loader keeps the active set of a directory of rule files.
 type Loader struct {
@@ -23,11 +28,12 @@ type Loader struct {
 	log     *zap.Logger
 	now     func() time.Time
 
-	state  atomic.Pointer[State]
-	loads  int    // that succeeded
-	tried  string // what the last load saw: a hash, or why it could not be read
-	seen   string // what the last poll saw
-	repeat int    // how many polls have seen that in a row
+	state   atomic.Pointer[State]
+	loads   int    // that succeeded
+	tried   string // what the last load saw: a hash, or why it could not be read
+	seen    string // what the last poll saw
+	repeat  int    // how many polls have seen that in a row
+	waiting int    // how many polls ago something else than what is loaded was first seen
 }
 
 // State is what is in force, and what the last load said.
@@ -87,7 +93,11 @@ func (l *Loader) poll() {
 		l.seen, l.repeat = seen, 0
 	}
 	l.repeat++
-	if l.repeat >= settled && seen != l.tried {
+	l.waiting++
+	if seen == l.tried {
+		l.waiting = 0
+	} else if l.repeat >= settled || l.waiting >= restless {
+		l.waiting = 0
 		l.load(sources, err)
 	}
 }

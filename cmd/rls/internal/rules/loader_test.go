@@ -143,6 +143,22 @@ func remove(t *testing.T, path string) {
 	}
 }
 
+// TestRestless: files that change all the time are loaded all the same.
+func TestRestless(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range restless {
+		p.write("rules.yaml", fmt.Sprintf("%s# %d\n", two, i))
+		p.want(1, 1, 0)
+		p.polls(1)
+	}
+	p.want(2, 2, 0)
+}
+
 // TestBrokenAtFirst: nothing is in force until the files are mended.
 func TestBrokenAtFirst(t *testing.T) {
 	t.Parallel()

@@ -293,6 +293,23 @@ descriptors:
 	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.q")}, withoutStatuses(b.ask(request(descriptor("q", "1")))))
 }
 
+// TestAShadowRuleSpeaksLast: callers do not hear of a rule that is being tried
+// out, unless there is no other.
+func TestAShadowRuleSpeaksLast(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+domain: t
+descriptors:
+  - {key: real, rate_limit: {requests_per_unit: 100, unit: hour}}
+  - {key: trial, shadow_mode: true, rate_limit: {requests_per_unit: 1, unit: hour}}
+`)
+	real, trial := descriptor("real", "1"), descriptor("trial", "1")
+	for _, ask := range []*codec.Request{request(real, trial), request(trial, real)} {
+		check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.real")}, withoutStatuses(b.ask(ask)))
+	}
+	check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.trial")}, withoutStatuses(b.ask(request(trial))))
+}
+
 func withoutStatuses(a *codec.Response) *codec.Response {
 	a.Statuses = nil
 	return a
@@ -380,6 +397,8 @@ descriptors:
 	delay("200", fast)
 	delay("", slow, descriptor("deny", "1")) // refused
 	delay("667", slow)
+	b.options.Shadow = true
+	delay("", slow) // nothing is enforced
 }
 
 func TestOverride(t *testing.T) {
