@@ -10,7 +10,9 @@ import (
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/store"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/backend"
 )
 
 func replayTrace(args []string, p *process) (err error) {
@@ -19,7 +21,8 @@ func replayTrace(args []string, p *process) (err error) {
 		Usage: "rls replay TRACE.jsonl evaluates a trace with its own clock and prints every answer. A line of a trace:\n" +
 			`{"t_ns": 1790000000000000000, "domain": "shop", "descriptors": [{"entries": [{"key": "tenant", "value": "a"}]}]}` +
 			"\nTRACE may be - for standard input.",
-		Flags: []string{"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "format"},
+		Flags: append(settings.RedisFlags(),
+			"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "format"),
 	}, args, p)
 	if err != nil {
 		return err
@@ -40,7 +43,13 @@ func replayTrace(args []string, p *process) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		trace = file
 	}
-	if err := replay.Trace(background(), replay.Config{Rules: set, Options: service.Options{Shadow: s.Shadow, Quota: s.Quota}, MaxKeys: s.LocalMaxKeys}, trace, output(s.Format, p.stdout)); err != nil {
+	c := replay.Config{
+		Rules: set, Options: service.Options{Shadow: s.Shadow, Quota: s.Quota},
+		Open: func(now func() int64) (backend.Backend, func() error, error) {
+			return store.OpenReplay(background(), s, now)
+		},
+	}
+	if err := replay.Trace(background(), c, trace, output(s.Format, p.stdout)); err != nil {
 		return fmt.Errorf("%s: %w", s.Args[0], err)
 	}
 	return nil

@@ -23,12 +23,12 @@ func serve(args []string, p *process) error {
 	s, err := read(settings.Command{
 		Name:  "serve",
 		Usage: "rls serve answers Envoy's rate-limit requests by the rules of a directory.",
-		Flags: []string{
+		Flags: append(append(settings.RedisFlags(), settings.RedisServeFlags()...),
 			"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "grpc-addr", "http-addr",
 			"admin-addr", "pprof", "response-headers", "limit-headers", "limit-header", "remaining-header", "reset-header",
 			"response-metadata", "drain-delay", "drain-timeout", "log-level", "log-format",
 			"log-values",
-		},
+		),
 	}, args, p)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func serve(args []string, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if s.LogFormat != "json" {     // then what is printed is for programs
+	if s.LogFormat != "json" { // then what is printed is for programs
 		_, _ = io.WriteString(p.stdout, greeting(srv))
 	}
 	return srv.Run(p.signals)

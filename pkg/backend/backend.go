@@ -58,6 +58,10 @@ type Ask struct {
 	Rule *Rule
 	Hits int64 // > 0 charge, 0 look, < 0 refund
 	Mode Mode
+	// Legacy is what envoyproxy/ratelimit calls the key, without prefix and window,
+	// where its counter is to be shared; else nil. Key cannot be turned into it,
+	// since it has no delimiters to tell one part from the next.
+	Legacy []byte
 }
 
 // Charge is what a request pays.

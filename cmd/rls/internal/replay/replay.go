@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync/atomic"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/pkg/backend"
-	"github.com/eb50146d/rls/pkg/backend/local"
 )
 
 // maxLine is the longest line of a trace, in bytes.
@@ -23,18 +21,22 @@ const maxLine = 16 << 20
 type Config struct {
 	Rules   *rules.Set
 	Options service.Options
-	MaxKeys int // of the store
+	// Open opens an empty store on the clock now, which closing ends.
+	Open func(now func() int64) (store backend.Backend, closing func() error, err error)
 }
 
-// Trace evaluates every line of a trace, in order, on a fresh local store that
-// forgets nothing by itself, and gives each request's answer to out. An error names the line.
+// Trace evaluates every line of a trace, in order, on a fresh store, and gives
+// each request's answer to out. An error of a line names it.
 func Trace(ctx context.Context, c Config, trace io.Reader, out Writer) error {
 	r := &runner{Config: c, out: out}
-	r.store = local.New(local.Options{Now: r.now.Load, MaxKeys: c.MaxKeys, SweepEvery: math.MaxInt64})
+	store, closing, err := c.Open(r.now.Load)
+	if err != nil {
+		return err
+	}
+	r.store = store
 	lines := bufio.NewScanner(trace)
 	lines.Buffer(nil, maxLine)
 	number := 0
-	var err error
 	for err == nil && lines.Scan() {
 		number++
 		text := lines.Bytes()
@@ -52,12 +54,12 @@ func Trace(ctx context.Context, c Config, trace io.Reader, out Writer) error {
 	if err != nil {
 		err = fmt.Errorf("line %d: %w", number, err)
 	}
-	return errors.Join(err, r.store.Close(), out.Flush())
+	return errors.Join(err, closing(), out.Flush())
 }
 
 type runner struct {
 	Config
-	store      *local.Local
+	store      backend.Backend
 	out        Writer
 	now        atomic.Int64 // the trace's; the store's sweeper reads it, too
 	evaluation service.Evaluation

@@ -150,13 +150,21 @@ func (s *Server) stop(signals Signals, hurried bool) {
 	s.log.Info("stopped")
 }
 
+// logWaiting is the least time between two lines about a store that is awaited.
+const logWaiting = 5 * time.Second
+
 // watchHealth keeps the health service's answer true. After Shutdown the health
 // service ignores it.
 func (s *Server) watchHealth(ctx context.Context) {
 	ticker := time.NewTicker(pollRules)
 	defer ticker.Stop()
+	var logged time.Time
 	for {
-		setHealth(s.health, s.ready(ctx))
+		if err := s.askStore(ctx); err != nil && s.now().Sub(logged) >= logWaiting {
+			logged = s.now()
+			s.log.Warn("redis does not answer yet", zap.Error(err), zap.Bool("ready", s.ready()))
+		}
+		setHealth(s.health, s.ready())
 		select {
 		case <-ctx.Done():
 			return
@@ -165,6 +173,19 @@ func (s *Server) watchHealth(ctx context.Context) {
 	}
 }
 
-func (s *Server) ready(ctx context.Context) bool {
-	return !s.leaving.Load() && s.loader.Active() != nil && s.store.Ready(ctx) == nil
+// askStore asks until the store has answered once.
+func (s *Server) askStore(ctx context.Context) error {
+	if s.answered.Load() {
+		return nil
+	}
+	err := s.store.Ready(ctx)
+	s.answered.Store(err == nil)
+	return err
+}
+
+// ready says whether this process should get requests. The store has to have
+// answered once, unless told otherwise; when it is lost later, on_error of the
+// rules decides, which another replica could do no better.
+func (s *Server) ready() bool {
+	return !s.leaving.Load() && s.loader.Active() != nil && (s.answered.Load() || s.settings.Shared.ReadyWithout)
 }

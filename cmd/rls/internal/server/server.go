@@ -22,8 +22,8 @@ import (
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/store"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
-	"github.com/eb50146d/rls/pkg/backend/local"
 )
 
 // pollRules is how often the rule files are looked at; a change is in force
@@ -58,7 +58,7 @@ type Server struct {
 	log      *zap.Logger
 	metrics  *telemetry.Metrics
 	loader   *rules.Loader
-	store    *local.Local
+	store    *store.Store
 	health   *health.Server
 	service  *service.Service
 	grpc     *grpc.Server
@@ -68,6 +68,8 @@ type Server struct {
 	httpAt   net.Listener
 	adminAt  net.Listener
 	leaving  atomic.Bool
+	now      func() time.Time
+	answered atomic.Bool // the store has, once
 }
 
 // New loads the rules and opens the ports; an address that is taken or a
@@ -77,22 +79,27 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 	m := telemetry.New(version)
 	options := rules.Options{Compat: s.Compat != "", MergeDomains: s.MergeDomains}
 	srv := &Server{
-		settings: s, log: log, metrics: m, health: health.NewServer(),
+		settings: s, log: log, metrics: m, health: health.NewServer(), now: now,
 		loader: rules.NewLoader(s.Config, options, m, log, now),
 	}
 	if err := srv.loader.Load(); err != nil {
 		return nil, err
 	}
-	if err := srv.listen(ctx); err != nil {
+	var err error
+	if srv.store, err = store.Open(s, storeClock(), log); err != nil {
 		return nil, err
 	}
-	srv.store = local.New(local.Options{Now: storeClock(), MaxKeys: s.LocalMaxKeys})
-	m.StateResets.Inc()
-	log.Info("every limit begins unused: states are kept in this process and ended with the one before", zap.String("backend", s.Backend))
+	if err := srv.listen(ctx); err != nil {
+		return nil, errors.Join(err, srv.store.Close())
+	}
+	if srv.store.Redis == nil {
+		m.StateResets.Inc()
+		log.Info("every limit begins unused: states are kept in this process and ended with the one before", zap.String("backend", s.Backend))
+	}
 	srv.gauges()
 	srv.service = service.New(service.Config{
 		Rules: srv.loader.Active, Store: srv.store, Metrics: m, Log: log, Now: now,
-		Options:  service.Options{Shadow: s.Shadow, Quota: s.Quota},
+		Options:  service.Options{Shadow: s.Shadow, Quota: s.Quota, Legacy: srv.store.Legacy},
 		Describe: s.ResponseMetadata, LogValues: s.LogValues,
 		Headers: service.Headers{
 			RetryAfter: slices.Contains(s.ResponseHeaders, "retry-after"),
@@ -151,8 +158,8 @@ func (s *Server) serveHTTP() {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(s.metrics.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/json", s.serveJSON)
-	mux.HandleFunc("/healthcheck", func(w http.ResponseWriter, r *http.Request) {
-		if !s.ready(r.Context()) {
+	mux.HandleFunc("/healthcheck", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready() {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
@@ -160,16 +167,6 @@ func (s *Server) serveHTTP() {
 	})
 	s.http = newWeb(mux)
 	s.adminWeb = newWeb(s.admin())
-}
-
-func (s *Server) gauges() {
-	s.metrics.Gauge("local_keys", "Keys that the local backend holds.", func() float64 { return float64(s.store.Stats().Keys) })
-	s.metrics.Gauge("local_max_keys", "Keys that the local backend may hold.", func() float64 { return float64(s.store.Stats().MaxKeys) })
-	s.metrics.Gauge("local_memory_bytes", "Memory of the local backend's states.", func() float64 { return float64(s.store.Stats().MemoryBytes) })
-	s.metrics.Counter("local_evictions_total", "Keys put out before their time because the local backend was full.",
-		func() float64 { return float64(s.store.Stats().Evictions) })
-	s.metrics.Counter("local_overflow_decisions_total", "Decisions on a shared state because the local backend was full of keys at their limit.",
-		func() float64 { return float64(s.store.Stats().OverflowDecisions) })
 }
 
 // GRPCAddr is where the gRPC services listen.

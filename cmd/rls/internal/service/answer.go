@@ -19,6 +19,8 @@ const (
 	// milliseconds as digits in a string, because Envoy would print a number of
 	// 100000 as 1e+05, which its fault filter ignores. Absent when there is no wait.
 	metadataDelay = "rls.delay_ms"
+	// metadataDegraded says that a rule's on_error decided in place of the store.
+	metadataDegraded = "rls.degraded"
 )
 
 // Answer is what Envoy is told of an evaluation that did not fail.
@@ -28,16 +30,21 @@ func (e *Evaluation) Answer() *codec.Response {
 		a.Code = codec.OverLimit
 	}
 	plain := true // whether no rule says more than envoyproxy/ratelimit would
+	degraded := false
 	for i := range e.Results {
 		r := &e.Results[i]
 		a.Statuses[i] = r.status()
 		plain = plain && (r.Limit == nil || r.Limit.CountRefused)
+		degraded = degraded || r.Answer != nil && r.Answer.Source == backend.FromFallback
 	}
 	if plain {
 		return a
 	}
 	if r := e.Deciding(); r != nil {
 		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataRule, Value: r.Rule.Label()})
+	}
+	if degraded {
+		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataDegraded, Value: "fallback"})
 	}
 	if delay := e.Delay(); delay > 0 {
 		text := strconv.FormatInt(int64((delay+time.Millisecond-1)/time.Millisecond), 10)

@@ -49,6 +49,7 @@ func (c *counts) decisions(e *Evaluation) {
 			r.Rule.Decisions.OK.Inc()
 		case r.Answer.Err != nil:
 			r.Rule.Decisions.Failed.Inc()
+			c.metrics.Degraded(r.Rule.Domain, r.Rule.Label(), policy(r.Limit.OnError)).Inc()
 		case r.Answer.Allowed:
 			r.Rule.Decisions.OK.Inc()
 		case r.Mode&backend.Shadow != 0:
@@ -56,5 +57,19 @@ func (c *counts) decisions(e *Evaluation) {
 		default:
 			r.Rule.Decisions.OverLimit.Inc()
 		}
+	}
+}
+
+// policy is what decides in the store's place, as a rule file says it.
+func policy(p backend.OnError) string {
+	switch p {
+	case backend.OnErrorAllow:
+		return "allow"
+	case backend.OnErrorDeny:
+		return "deny"
+	case backend.OnErrorLocal:
+		return "local"
+	default:
+		return "error"
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/redis/compat"
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
@@ -22,6 +24,7 @@ func (b RequestError) Error() string { return string(b) }
 type Options struct {
 	Shadow bool // no request is refused; statuses still say what each rule thought
 	Quota  bool // a request is refused only if all its rules are over
+	Legacy bool // the store shares the counters of envoyproxy/ratelimit
 }
 
 // Evaluation is one request's way through the rules. It can be used again.
@@ -142,11 +145,30 @@ func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request
 		}
 		start := len(e.keys)
 		e.keys = r.Rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
-		e.request.Asks = append(e.request.Asks, backend.Ask{
-			Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: r.Mode,
-		})
+		ask := backend.Ask{Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: r.Mode}
+		if o.Legacy && legacy(r.Limit) {
+			start = len(e.keys)
+			e.keys = appendLegacyKey(e.keys, r.Rule, d.Entries)
+			ask.Legacy = e.keys[start:len(e.keys):len(e.keys)]
+		}
+		e.request.Asks = append(e.request.Asks, ask)
 	}
 	return nil
+}
+
+// legacy says whether a rule's windows are those of envoyproxy/ratelimit, which
+// begin at whole seconds.
+func legacy(limit *backend.Rule) bool {
+	return limit.CountRefused && limit.Limit.Window()%time.Second == 0
+}
+
+func appendLegacyKey(dst []byte, rule *rules.Bound, entries []descriptors.Entry) []byte {
+	dst = compat.AppendPart(dst, rule.Domain)
+	for i := range entries {
+		e := rule.Identity(i, entries[i])
+		dst = compat.AppendPart(compat.AppendPart(dst, e.Key), e.Value)
+	}
+	return dst
 }
 
 // ruleOf is the rule that decides a descriptor: the one that the request brings

@@ -47,6 +47,7 @@ type Service struct {
 	counts    counts
 	redactor  redactor
 	strangers *strangers
+	outages   outages
 }
 
 // work is the memory of one request, used again by the next.
@@ -59,7 +60,8 @@ type work struct {
 func New(c Config) *Service {
 	return &Service{
 		config: c, counts: newCounts(c.Metrics), redactor: newRedactor(c.LogValues), strangers: newStrangers(c.Log),
-		work: sync.Pool{New: func() any { return new(work) }},
+		outages: outages{log: c.Log},
+		work:    sync.Pool{New: func() any { return new(work) }},
 	}
 }
 
@@ -123,6 +125,7 @@ func (s *Service) answer(ctx context.Context, q *codec.Request, e *Evaluation, n
 		return nil, toStatus(err)
 	}
 	s.counts.decisions(e)
+	s.outages.saw(e, now)
 	if !e.Known {
 		s.strangers.saw(q, set, now)
 	}

@@ -18,11 +18,36 @@ var also = map[string][]string{
 	"limit-header":        {"LIMIT_LIMIT_HEADER"},
 	"remaining-header":    {"LIMIT_REMAINING_HEADER"},
 	"reset-header":        {"LIMIT_RESET_HEADER"},
+	"backend":             {"BACKEND_TYPE"},
+
+	"redis-url":                            {"REDIS_URL"},
+	"redis-type":                           {"REDIS_TYPE"},
+	"redis-socket-type":                    {"REDIS_SOCKET_TYPE"},
+	"redis-auth":                           {"REDIS_AUTH"},
+	"redis-sentinel-auth":                  {"REDIS_SENTINEL_AUTH"},
+	"redis-tls":                            {"REDIS_TLS"},
+	"redis-tls-ca":                         {"REDIS_TLS_CACERT"},
+	"redis-tls-cert":                       {"REDIS_TLS_CLIENT_CERT"},
+	"redis-tls-key":                        {"REDIS_TLS_CLIENT_KEY"},
+	"redis-tls-skip-hostname-verification": {"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION"},
+	"redis-pool-size":                      {"REDIS_POOL_SIZE"},
+	"redis-persecond":                      {"REDIS_PERSECOND"},
+	"redis-persecond-url":                  {"REDIS_PERSECOND_URL"},
+	"redis-persecond-type":                 {"REDIS_PERSECOND_TYPE"},
+	"redis-persecond-socket-type":          {"REDIS_PERSECOND_SOCKET_TYPE"},
+	"redis-persecond-auth":                 {"REDIS_PERSECOND_AUTH"},
+	"redis-persecond-sentinel-auth":        {"REDIS_PERSECOND_SENTINEL_AUTH"},
+	"redis-persecond-tls":                  {"REDIS_PERSECOND_TLS"},
+	"redis-persecond-pool-size":            {"REDIS_PERSECOND_POOL_SIZE"},
+	"compat-key-prefix":                    {"CACHE_KEY_PREFIX"},
+	"compat-key-jitter":                    {"EXPIRATION_JITTER_MAX_SECONDS"},
+	"compat-cache-bytes":                   {"LOCAL_CACHE_SIZE_IN_BYTES"},
+	"compat-stop-increment":                {"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT"},
 }
 
 // define adds one flag to a set.
 func (s *Settings) define(set *flag.FlagSet, name string) {
-	if f := (flags{set, name}); !s.rules(f) && !s.process(f) {
+	if f := (flags{set, name}); !s.rules(f) && !s.process(f) && !s.redis(f) {
 		s.answers(f)
 	}
 }
@@ -53,7 +78,7 @@ func (s *Settings) rules(f flags) bool {
 	case "quota-mode":
 		f.yes(&s.Quota, "refuse a request only if all its rules are over")
 	case "backend":
-		f.text(&s.Backend, "local", "where states are `kept`: local")
+		f.text(&s.Backend, "local", "where states are `kept`: local, in this process, or redis, shared by all replicas")
 	case "local-max-keys":
 		f.set.IntVar(&s.LocalMaxKeys, f.name, 2_000_000, "most `keys` that the local backend keeps, about 100 bytes each")
 	default:

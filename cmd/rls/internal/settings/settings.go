@@ -22,6 +22,9 @@ type Settings struct {
 	Quota        bool // every rule is a quota rule
 	Backend      string
 	LocalMaxKeys int
+	Redis        Redis
+	Shared       Shared
+	Legacy       Legacy
 
 	GRPCAddr, HTTPAddr, AdminAddr string
 	PProf                         bool
@@ -123,10 +126,8 @@ func (s *Settings) check() error {
 	switch {
 	case s.Compat != "" && s.Compat != "envoyproxy":
 		return fmt.Errorf("--compat is %q, must be envoyproxy or nothing", s.Compat)
-	case s.Backend == "redis":
-		return errors.New("--backend redis is not in this version; the local backend needs nothing to be installed")
-	case s.Backend != "" && s.Backend != "local":
-		return fmt.Errorf("--backend is %q, must be local", s.Backend)
+	case s.Backend != "" && s.Backend != "local" && s.Backend != "redis":
+		return fmt.Errorf("--backend is %q, must be local or redis", s.Backend)
 	case s.Format != "" && s.Format != "json" && s.Format != "table":
 		return fmt.Errorf("--format is %q, must be json or table", s.Format)
 	case s.LocalMaxKeys < 0 || s.Backend != "" && s.LocalMaxKeys == 0:
@@ -137,6 +138,11 @@ func (s *Settings) check() error {
 	for name, address := range map[string]string{"--grpc-addr": s.GRPCAddr, "--http-addr": s.HTTPAddr} {
 		if s.LogFormat != "" && address == "" { // a command that listens
 			return fmt.Errorf("%s is empty, must be an address such as :8081", name)
+		}
+	}
+	if s.Backend == "redis" {
+		if err := s.checkRedis(); err != nil {
+			return err
 		}
 	}
 	for _, h := range s.ResponseHeaders {

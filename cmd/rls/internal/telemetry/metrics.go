@@ -20,6 +20,7 @@ type Metrics struct {
 	StateResets prometheus.Counter
 
 	decisions *prometheus.CounterVec
+	degraded  *prometheus.CounterVec
 	unmatched *prometheus.CounterVec
 	requests  *prometheus.CounterVec
 	reloads   *prometheus.CounterVec
@@ -52,6 +53,7 @@ func New(version string) *Metrics {
 		Registry: prometheus.NewRegistry(),
 		Duration: duration, StateResets: resets,
 		decisions: counter("decisions_total", "Descriptors decided, by rule, algorithm and verdict.", "domain", "rule", "algorithm", "verdict"),
+		degraded:  counter("degraded_total", "Descriptors that the store did not decide, by rule and by what did: on_error allow, deny, local, or error, which fails.", "domain", "rule", "source"),
 		unmatched: counter("unmatched_total", "Descriptors that no rule matched, by reason.", "reason"),
 		requests:  counter("requests_total", "Requests answered, by gRPC code and, where it is OK, overall verdict.", "code", "verdict"),
 		reloads:   counter("config_reloads_total", "Loads of the rule files, by result.", "result"),
@@ -63,7 +65,7 @@ func New(version string) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "rls", Name: "build_info", Help: "Always 1; the label says which version runs."},
 		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.Registry.MustRegister(duration, resets, m.decisions, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, m.config, build,
+	m.Registry.MustRegister(duration, resets, m.decisions, m.degraded, m.unmatched, m.requests, m.reloads, m.loaded, m.rules, m.config, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, result := range []string{"ok", "error"} {
 		m.reloads.WithLabelValues(result)
@@ -85,6 +87,13 @@ func (m *Metrics) Decisions(s Series) *Decisions {
 // Forget drops the counters of a rule that is no longer there.
 func (m *Metrics) Forget(s Series) {
 	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": text(s.Domain), "rule": text(s.Rule), "algorithm": s.Algorithm})
+	m.degraded.DeletePartialMatch(prometheus.Labels{"domain": text(s.Domain), "rule": text(s.Rule)})
+}
+
+// Degraded is the counter of descriptors of a rule that something else than the
+// store decided.
+func (m *Metrics) Degraded(domain, rule, source string) prometheus.Counter {
+	return m.degraded.WithLabelValues(text(domain), text(rule), source)
 }
 
 // Unmatched is the counter of descriptors without a rule, for unknown_domain or
