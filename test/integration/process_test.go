@@ -64,7 +64,7 @@ func TestLogReaderGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), programs.rls, "serve", "--config", rulesOf(t, "domain: d\n"), "--grpc-addr", proc.Loopback(port), //nolint:gosec // the program under test
+	cmd := exec.CommandContext(t.Context(), programs.rls, "serve", "--config", rulesOf(t, "domain: d\n"), "--grpc-addr", proc.Loopback(port),
 		"--http-addr", "127.0.0.1:0", "--admin-addr", "", "--drain-delay", "0s")
 	cmd.Stdout, cmd.Stderr = write, write
 	if err := cmd.Start(); err != nil {

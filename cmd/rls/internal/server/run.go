@@ -130,7 +130,7 @@ func (s *Server) stop(signals Signals, hurried bool) {
 		for web := range s.webs() {
 			ports.Go(func() {
 				if err := web.Shutdown(ctx); err != nil {
-					web.Close() //nolint:errcheck,gosec // what is left of it
+					web.Close() //nolint:errcheck // what is left of it
 				}
 			})
 		}

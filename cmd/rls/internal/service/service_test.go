@@ -303,8 +303,8 @@ descriptors:
   - {key: real, rate_limit: {requests_per_unit: 100, unit: hour}}
   - {key: trial, shadow_mode: true, rate_limit: {requests_per_unit: 1, unit: hour}}
 `)
-	real, trial := descriptor("real", "1"), descriptor("trial", "1")
-	for _, ask := range []*codec.Request{request(real, trial), request(trial, real)} {
+	inForce, trial := descriptor("real", "1"), descriptor("trial", "1")
+	for _, ask := range []*codec.Request{request(inForce, trial), request(trial, inForce)} {
 		check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.real")}, withoutStatuses(b.ask(ask)))
 	}
 	check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.trial")}, withoutStatuses(b.ask(request(trial))))

@@ -145,6 +145,10 @@ func (s *Settings) check() error {
 			return err
 		}
 	}
+	return s.checkHeaders()
+}
+
+func (s *Settings) checkHeaders() error {
 	for _, h := range s.ResponseHeaders {
 		if !slices.Contains(responseHeaders, h) {
 			return fmt.Errorf("--response-headers has %q, must be of %s", h, strings.Join(responseHeaders, ", "))
