@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown flag", []string{"--confg", "x"}, 2, "rls: flag provided but not defined: --confg; rls serve --help lists the flags"},
 		{"flag without value", []string{"check", "--config"}, 2, "rls: flag needs an argument: --config; rls check --help lists the flags"},
 		{"bad value", []string{"--drain-delay", "soon"}, 2, `rls: invalid value "soon" for flag --drain-delay: parse error; rls serve --help lists the flags`},
-		{"argument of serve", []string{"serve", "dir"}, 2, `rls: unexpected argument "dir"; the rules are given by --config DIR`},
+		{"argument of serve", []string{"serve", "dir"}, 2, `rls: unexpected argument "dir"; the rules are given by --config DIR, and a switch is set off by --switch=false`},
 		{"no directory", []string{"--config", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
 		{"empty directory", []string{"--config", empty}, 2, "rls: reading rules: " + empty + " has no *.yaml or *.yml file"},
 		{
@@ -95,6 +95,8 @@ func TestBadInput(t *testing.T) {
 		{"no header name", []string{"--limit-headers", "--limit-header", ""}, 2, `rls: "" is no header name, must be letters, digits and dashes`},
 		{"not yes or no", []string{"--shadow-mode=maybe"}, 2, `rls: invalid boolean value "maybe" for --shadow-mode: parse error; rls serve --help lists the flags`},
 		{"log level", []string{"--log-level", "loud"}, 2, `rls: log level is "loud", must be debug, info, warn or error`},
+		{"log level beyond errors", []string{"--log-level", "fatal"}, 2, `rls: log level is "fatal", must be debug, info, warn or error`},
+		{"no address", []string{"--grpc-addr="}, 2, "rls: --grpc-addr is empty, must be an address such as :8081"},
 		{"log format", []string{"--log-format", "xml"}, 2, `rls: log format is "xml", must be json or console`},
 		{"format", []string{"replay", "--format", "xml", trace}, 2, `rls: --format is "xml", must be json or table`},
 		{"check: errors", []string{"check", bad}, 1, bad + `:2:1: unknown word "x" in a rule file`},
@@ -133,7 +135,7 @@ descriptors:
 		{"no JSON", "x", "line 1: invalid character 'x' looking for beginning of value"},
 		{"after good lines", `{"t_ns": 1, "domain": "d", "descriptors": [{}]}` + "\n\n" + `{"t_ns": -1}`, "line 3: t_ns is missing or negative"},
 		{"unknown field", `{"t_ns": 1, "hit": 1}`, `line 1: unknown field "hit"`},
-		{"wrong type", `{"t_ns": 1.5}`, "line 1: cannot unmarshal number 1.5 into Go struct field line.t_ns of type int64"},
+		{"wrong type", `{"t_ns": 1.5}`, "line 1: t_ns is a number 1.5, must be int64"},
 		{"two values", `{"t_ns": 1}{"t_ns": 1}`, "line 1: more than one value, want one JSON object a line"},
 		{"no domain", `{"t_ns": 1, "descriptors": [{}]}`, "line 1: domain is empty"},
 		{"no descriptors", `{"t_ns": 1, "domain": "d"}`, "line 1: descriptors is empty"},
@@ -209,6 +211,9 @@ func TestHelp(t *testing.T) {
 		{[]string{"check", "-h"}, "RLS_CONFIG"},
 		{[]string{"replay", "--help"}, `"t_ns": 1790000000000000000`},
 		{[]string{"version"}, "rls dev\n"},
+		{[]string{"--version"}, "rls dev\n"},
+		{[]string{"--help"}, "rls replay [flags] TRACE.jsonl"},
+		{[]string{"help", "replay"}, "--format format"},
 	} {
 		code, out, errs := command(t, "", row.args...)
 		if code != exitOK || !strings.Contains(out, row.want) || errs != "" {

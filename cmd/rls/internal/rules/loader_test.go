@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,22 @@ func remove(t *testing.T, path string) {
 	}
 }
 
+// TestRestless: files that change all the time are loaded all the same.
+func TestRestless(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range restless {
+		p.write("rules.yaml", fmt.Sprintf("%s# %d\n", two, i))
+		p.want(1, 1, 0)
+		p.polls(1)
+	}
+	p.want(2, 2, 0)
+}
+
 // TestBrokenAtFirst: nothing is in force until the files are mended.
 func TestBrokenAtFirst(t *testing.T) {
 	t.Parallel()
@@ -238,14 +255,10 @@ func TestRead(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	empty, broken := t.TempDir(), t.TempDir()
-	if err := os.Symlink("nowhere", filepath.Join(broken, "a.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	empty := t.TempDir()
 	for _, row := range []struct{ name, path, want string }{
 		{"missing", "no/such/dir", "reading rules: no/such/dir: no such file or directory"},
 		{"empty", empty, "reading rules: " + empty + " has no *.yaml or *.yml file"},
-		{"broken link", broken, "reading rules: " + broken + "/a.yaml: no such file or directory"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -288,4 +301,71 @@ rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict
 	if err := testutil.GatherAndCompare(p.metrics.Registry, strings.NewReader(want), "rls_decisions_total"); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestFilesThatCannotBeRead refuse the set with their names, and heal; nobody
+// waits for a pipe or reads what has no end.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		make func(path string) error
+		want string
+	}{
+		{"link to nothing", func(path string) error { return os.Symlink("nowhere", path) }, "no such file or directory"},
+		{"link to a directory", func(path string) error { return os.Symlink("/", path) }, "it is no regular file"},
+		{"pipe", func(path string) error { return syscall.Mkfifo(path, 0o600) }, "it is no regular file"},
+		{"without end", func(path string) error { return os.Symlink("/dev/zero", path) }, "it is no regular file"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write("rules.yaml", one)
+			if err := row.make(filepath.Join(p.dir, "odd.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.loader.Load(); err != nil {
+				t.Fatal(err)
+			}
+			p.want(0, 0, 1)
+			want := filepath.Join(p.dir, "odd.yaml") + ":1:1: the file cannot be read: " + row.want
+			if diff := cmp.Diff([]string{want}, p.loader.State().Errors); diff != "" {
+				t.Error(diff)
+			}
+			remove(t, filepath.Join(p.dir, "odd.yaml"))
+			p.polls(settled)
+			p.want(1, 1, 1)
+		})
+	}
+}
+
+// TestHashIsOfContents: replicas that mount the same files elsewhere agree.
+func TestHashIsOfContents(t *testing.T) {
+	t.Parallel()
+	var hashes []string
+	for _, text := range []string{one, one, two} {
+		p := newPlace(t)
+		p.write("sub/rules.yaml", text)
+		if err := p.loader.Load(); err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, p.loader.Active().Hash)
+	}
+	if hashes[0] != hashes[1] || hashes[1] == hashes[2] {
+		t.Errorf("hashes %q, want the first two alike", hashes)
+	}
+}
+
+// TestLabelsOfAnyBytes: a rule file may hold what a metric's label may not.
+func TestLabelsOfAnyBytes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", "domain: !!binary /w==\ndescriptors:\n  - {key: k, value: !!binary /w==, rate_limit: {requests_per_unit: 1, unit: day}}\n")
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(1, 1, 0)
+	p.write("rules.yaml", one)
+	p.polls(settled)
+	p.want(1, 2, 0)
 }

@@ -293,6 +293,23 @@ descriptors:
 	check(t, &codec.Response{Code: codec.OverLimit, DynamicMetadata: named("t.q")}, withoutStatuses(b.ask(request(descriptor("q", "1")))))
 }
 
+// TestAShadowRuleSpeaksLast: callers do not hear of a rule that is being tried
+// out, unless there is no other.
+func TestAShadowRuleSpeaksLast(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+domain: t
+descriptors:
+  - {key: real, rate_limit: {requests_per_unit: 100, unit: hour}}
+  - {key: trial, shadow_mode: true, rate_limit: {requests_per_unit: 1, unit: hour}}
+`)
+	inForce, trial := descriptor("real", "1"), descriptor("trial", "1")
+	for _, ask := range []*codec.Request{request(inForce, trial), request(trial, inForce)} {
+		check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.real")}, withoutStatuses(b.ask(ask)))
+	}
+	check(t, &codec.Response{Code: codec.OK, DynamicMetadata: named("t.trial")}, withoutStatuses(b.ask(request(trial))))
+}
+
 func withoutStatuses(a *codec.Response) *codec.Response {
 	a.Statuses = nil
 	return a
@@ -380,6 +397,8 @@ descriptors:
 	delay("200", fast)
 	delay("", slow, descriptor("deny", "1")) // refused
 	delay("667", slow)
+	b.options.Shadow = true
+	delay("", slow) // nothing is enforced
 }
 
 func TestOverride(t *testing.T) {
@@ -424,7 +443,6 @@ descriptors: [{key: k, rate_limit: {requests_per_unit: 1, unit: minute}}]
 		{"malformed", &codec.Request{Err: errors.New("byte 3: truncated")}, "the message is malformed: byte 3: truncated"},
 		{"no domain", &codec.Request{Descriptors: []codec.Descriptor{k}}, "domain is empty, must be the domain of a rule file"},
 		{"no descriptors", request(), "descriptors is empty, must hold at least one descriptor"},
-		{"too many", request(make([]codec.Descriptor, 4097)...), "the request has 4097 descriptors, must be at most 4096"},
 		{"refund", request(k, refund(1, k)), `descriptors[1]: is_negative_hits is set, domain "t" does not allow refunds`},
 		{"unit of an override", request(override(1, 0, k)), "descriptors[0]: limit.unit is 0, must be 1 (SECOND) to 7 (WEEK)"},
 		{"unit far out", request(codec.Descriptor{HasLimit: true, Limit: codec.Override{Unit: -1}}), "descriptors[0]: limit.unit is -1, must be 1 (SECOND) to 7 (WEEK)"},
