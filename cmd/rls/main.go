@@ -42,12 +42,12 @@ func main() {
 	os.Exit(run(os.Args[1:], &process{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, now, signals(), grpclog.SetLoggerV2}))
 }
 
-// signals turns SIGTERM into a drain and SIGINT, which a person sends, into a
-// stop. They stay caught until the process ends.
+// signals turns SIGTERM and SIGHUP into a drain and SIGINT, which a person sends,
+// into a stop. They stay caught until the process ends.
 func signals() server.Signals {
 	drain, stop := make(chan struct{}), make(chan struct{})
 	terms, ints := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(terms, syscall.SIGTERM)
+	signal.Notify(terms, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Notify(ints, syscall.SIGINT)
 	forward := func(from <-chan os.Signal, to chan<- struct{}) {
 		for range from {
@@ -70,12 +70,13 @@ rls COMMAND --help lists a command's flags.`
 
 // run runs one command and gives its exit code.
 func run(args []string, p *process) int {
-	name := "serve"
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		name, args = args[0], args[1:]
-	}
+	name, args := commandOf(args)
 	var err error
 	switch name {
+	case "":
+		if _, err = fmt.Fprint(p.stdout, usage, "\n\n"); err == nil {
+			err = serve([]string{"--help"}, p)
+		}
 	case "serve":
 		err = serve(args, p)
 	case "check":
@@ -84,12 +85,28 @@ func run(args []string, p *process) int {
 		err = replayTrace(args, p)
 	case "version":
 		_, err = fmt.Fprintln(p.stdout, "rls", version)
-	case "help":
-		_, err = fmt.Fprintln(p.stdout, usage)
 	default:
 		err = usageError{fmt.Errorf("unknown command %q, must be serve, check, replay or version", name)}
 	}
 	return exitCode(err, p.stderr)
+}
+
+// commandOf splits the arguments into a command and the rest; "" asks for help.
+func commandOf(args []string) (name string, rest []string) {
+	switch {
+	case len(args) == 0:
+		return "serve", nil
+	case args[0] == "help" && len(args) > 1:
+		return args[1], []string{"--help"}
+	case args[0] == "help" || args[0] == "--help" || args[0] == "-h":
+		return "", nil
+	case args[0] == "--version":
+		return "version", nil
+	case args[0] == "" || args[0][0] == '-':
+		return "serve", args
+	default:
+		return args[0], args[1:]
+	}
 }
 
 // usageError is an error of how rls was called.

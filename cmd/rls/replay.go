@@ -43,13 +43,24 @@ func replayTrace(args []string, p *process) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		trace = file
 	}
+	return evaluate(s, set, trace, output(s.Format, p.stdout))
+}
+
+// evaluate replays a trace on the store that the settings name.
+func evaluate(s *settings.Settings, set *rules.Set, trace io.Reader, out replay.Writer) error {
+	var opening error // of the store, which is no fault of the trace
 	c := replay.Config{
 		Rules: set, Options: service.Options{Shadow: s.Shadow, Quota: s.Quota},
-		Open: func(now func() int64) (backend.Backend, func() error, error) {
-			return store.OpenReplay(background(), s, now)
+		Open: func(now func() int64) (b backend.Backend, closing func() error, err error) {
+			b, closing, opening = store.OpenReplay(background(), s, now)
+			return b, closing, opening
 		},
 	}
-	if err := replay.Trace(background(), c, trace, output(s.Format, p.stdout)); err != nil {
+	err := replay.Trace(background(), c, trace, out)
+	switch {
+	case opening != nil:
+		return usageError{opening}
+	case err != nil:
 		return fmt.Errorf("%s: %w", s.Args[0], err)
 	}
 	return nil

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/server"
@@ -32,8 +34,9 @@ func serve(args []string, p *process) error {
 		return err
 	}
 	if len(s.Args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q; the rules are given by --config DIR", s.Args[0])}
+		return usageError{fmt.Errorf("unexpected argument %q; the rules are given by --config DIR, and a switch is set off by --switch=false", s.Args[0])}
 	}
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go, the service stays
 	log, err := telemetry.Logger(p.stderr, s.LogFormat, s.LogLevel)
 	if err != nil {
 		return usageError{err}
@@ -43,7 +46,9 @@ func serve(args []string, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	_, _ = io.WriteString(p.stdout, greeting(srv))
+	if s.LogFormat != "json" { // then what is printed is for programs
+		_, _ = io.WriteString(p.stdout, greeting(srv))
+	}
 	return srv.Run(p.signals)
 }
 

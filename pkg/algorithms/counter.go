@@ -22,6 +22,9 @@ func (c *Counts) Clone() *Counts {
 	return &Counts{index: c.index, held: append([]int64(nil), c.held...)}
 }
 
+// Bytes is the memory that c's counts take.
+func (c *Counts) Bytes() int64 { return int64(cap(c.held)) * 8 }
+
 // Apply carries out an edit that was decided on c as it is.
 func (c *Counts) Apply(e CountsEdit) {
 	if e.buckets == 0 {

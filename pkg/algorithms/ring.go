@@ -26,6 +26,9 @@ func (l *Log) Clone() *Log {
 	return &Log{ring: append([]int64(nil), l.ring...), head: l.head, size: l.size}
 }
 
+// Bytes is the memory that l's entries take.
+func (l *Log) Bytes() int64 { return int64(cap(l.ring)) * 8 }
+
 // Apply carries out an edit that was decided on l as it is.
 func (l *Log) Apply(e LogEdit) {
 	for i := l.size - e.clamp; i < l.size; i++ {

@@ -128,6 +128,9 @@ func (r *Rule) Overdraft() int64 { return r.overdraft }
 // Buckets is the number of sub-windows of a SlidingCounter; 1 of other kinds.
 func (r *Rule) Buckets() int64 { return r.buckets }
 
+// Equal says whether two rules have the same numbers, and so decide alike.
+func (r *Rule) Equal(o *Rule) bool { return r == o || r.params == o.params }
+
 // Layout says which method decides: Decide, DecideLog or DecideCounts.
 func (r *Rule) Layout() Layout {
 	switch {

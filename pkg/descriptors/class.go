@@ -25,6 +25,7 @@ const (
 
 // The classes of what only rls refuses.
 const (
+	unreadable       Class = "unreadable"
 	misplacedWord    Class = "misplaced_word"    // one of ours where it means nothing
 	misplacedSetting Class = "misplaced_setting" // one that the rule's algorithm does not take
 	invalidChoice    Class = "invalid_choice"    // none of a few words

@@ -12,6 +12,7 @@ import (
 type Source struct {
 	Name string // as it is to appear in findings
 	Data []byte
+	Err  error // why the file could not be read; refuses the set
 }
 
 // Options are how rule files are taken together.
@@ -29,12 +30,12 @@ type Options struct {
 //   - a value is of the wrong type or out of its range;
 //   - two rules of a level have the same key and value;
 //   - a rule's numbers cannot be: see algorithms.New;
-//   - it holds more than anybody would write: see maxBytes.
+//   - it holds more than anybody would write: see MaxBytes.
 func Compile(sources []Source, o Options) (*Tree, Findings) {
 	c := &compiler{options: o, tree: &Tree{domains: map[string]*Domain{}}, domains: map[string]*domain{}}
 	sources = slices.SortedFunc(slices.Values(sources), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range sources {
-		c.reader = &reader{file: s.Name, data: s.Data, findings: &c.findings, bad: map[*yaml.Node]bool{}}
+		c.reader = &reader{file: s.Name, data: s.Data, err: s.Err, findings: &c.findings, bad: map[*yaml.Node]bool{}}
 		if f := c.reader.read(); f != nil {
 			c.add(f)
 		}
@@ -155,9 +156,9 @@ func (c *compiler) level(l *level, nodes []*descriptorNode, parent place) {
 		case d.key.or("") == "":
 			c.reader.errorf(emptyKey, d.at, parent.path, "key is missing or empty").Wanted = "the key of a descriptor's entry"
 		case before != nil && before.file != c.reader.file:
-			c.reader.errorf(duplicateRule, d.at, at.path, "the same key and value are already in %s, line %d", before.file, before.line)
+			c.reader.errorf(duplicateRule, d.at, at.path, "key and value, joined by _, are those of %s, line %d", before.file, before.line)
 		case before != nil:
-			c.reader.errorf(duplicateRule, d.at, at.path, "the same key and value are already in line %d", before.line)
+			c.reader.errorf(duplicateRule, d.at, at.path, "key and value, joined by _, are those of line %d", before.line)
 		default:
 			l.add(composite, c.node(d, at))
 			added = append(added, d)

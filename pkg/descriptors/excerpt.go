@@ -14,7 +14,7 @@ const maxExcerpt = 120
 // excerpts completes findings that are in order: it goes through each file once.
 func excerpts(sources []Source, findings Findings) {
 	for _, s := range sources {
-		if len(s.Data) > maxBytes {
+		if len(s.Data) > MaxBytes {
 			continue
 		}
 		at := cursor{rest: bytes.TrimPrefix(s.Data, []byte("\uFEFF")), line: 1, column: 1}

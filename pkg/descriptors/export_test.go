@@ -7,7 +7,6 @@ func (d *Domain) Steps(e Entry) int { return d.level.wild.find([]byte(e.Key + "_
 // Statistics of the bounds that a file has.
 const (
 	MaxAliased  = maxAliased
-	MaxBytes    = maxBytes
 	MaxFindings = maxFindings
 )
 

@@ -99,7 +99,7 @@ func TestDomainIsExact(t *testing.T) {
 func TestDomainInTwoFiles(t *testing.T) {
 	t.Parallel()
 	file := []byte("domain: shop\n")
-	tree, findings := descriptors.Compile([]descriptors.Source{{"b.yaml", file}, {"a.yaml", file}}, descriptors.Options{})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "b.yaml", Data: file}, {Name: "a.yaml", Data: file}}, descriptors.Options{})
 	want := "b.yaml:1:9: domain shop is already in a.yaml"
 	if err := findings.Err(); tree != nil || err == nil || err.Error() != want {
 		t.Errorf("loaded %v, error %v, want %s", tree != nil, err, want)
@@ -110,7 +110,7 @@ func TestDomainInTwoFiles(t *testing.T) {
 func TestEveryFileIsReported(t *testing.T) {
 	t.Parallel()
 	_, findings := descriptors.Compile([]descriptors.Source{
-		{"c.yaml", nil}, {"b.yaml", []byte("domain: [")}, {"a.yaml", []byte("domain: a\nx: 1\ny: 2\n")},
+		{Name: "c.yaml"}, {Name: "b.yaml", Data: []byte("domain: [")}, {Name: "a.yaml", Data: []byte("domain: a\nx: 1\ny: 2\n")},
 	}, descriptors.Options{})
 	var got []string
 	for _, f := range findings {

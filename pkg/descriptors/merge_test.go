@@ -15,7 +15,7 @@ func TestMergeDomains(t *testing.T) {
 	const rule = "rate_limit: {requests_per_unit: 1, unit: day}"
 	a := "domain: d\ndefaults: {algorithm: gcra, on_error: deny}\ndescriptors: [{key: a, " + rule + "}, {key: p, value: 'x*', " + rule + "}]\n"
 	b := "domain: d\ndefaults: {charge: independent, allow_refunds: false}\ndescriptors: [{key: b, " + rule + "}, {key: p, value: '*y', " + rule + "}]\n"
-	tree, findings := descriptors.Compile([]descriptors.Source{{"b.yaml", []byte(b)}, {"a.yaml", []byte(a)}}, descriptors.Options{MergeDomains: true})
+	tree, findings := descriptors.Compile([]descriptors.Source{{Name: "b.yaml", Data: []byte(b)}, {Name: "a.yaml", Data: []byte(a)}}, descriptors.Options{MergeDomains: true})
 	if tree == nil {
 		t.Fatal(findings)
 	}
@@ -38,8 +38,8 @@ func TestMergeDomains(t *testing.T) {
 func TestMergeDomainsRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, a, b, want string }{
-		{"a rule twice", "descriptors: [{key: k}]", "descriptors: [{key: k, value: ''}]", "b:2:15: d.k: the same key and value are already in a, line 2"},
-		{"no deep merge", "descriptors: [{key: k, descriptors: [{key: x}]}]", "descriptors: [{key: k, descriptors: [{key: y}]}]", "b:2:15: d.k: the same key and value are already in a, line 2"},
+		{"a rule twice", "descriptors: [{key: k}]", "descriptors: [{key: k, value: ''}]", "b:2:15: d.k: key and value, joined by _, are those of a, line 2"},
+		{"no deep merge", "descriptors: [{key: k, descriptors: [{key: x}]}]", "descriptors: [{key: k, descriptors: [{key: y}]}]", "b:2:15: d.k: key and value, joined by _, are those of a, line 2"},
 		{"charge", "defaults: {charge: independent}", "defaults: {charge: all_or_nothing}", "b:2:20: defaults: charge is all_or_nothing, another file of domain d says independent"},
 		{"refunds", "defaults: {allow_refunds: true}", "defaults: {allow_refunds: false}", "b:2:27: defaults: allow_refunds is false, another file of domain d says true"},
 		{"the same charge", "defaults: {charge: independent}", "defaults: {charge: independent}", ""},
@@ -47,7 +47,7 @@ func TestMergeDomainsRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			_, findings := descriptors.Compile([]descriptors.Source{
-				{"a", []byte("domain: d\n" + row.a + "\n")}, {"b", []byte("domain: d\n" + row.b + "\n")},
+				{Name: "a", Data: []byte("domain: d\n" + row.a + "\n")}, {Name: "b", Data: []byte("domain: d\n" + row.b + "\n")},
 			}, descriptors.Options{MergeDomains: true})
 			got := ""
 			if err := findings.Err(); err != nil {
@@ -68,7 +68,7 @@ func TestNamesOfADomain(t *testing.T) {
 	replacing := "domain: d\ndescriptors: [{key: x, rate_limit: {unlimited: true, replaces: [{name: n}]}}]\n"
 	for domain, want := range map[string]int{"d": 0, "e": 1} {
 		tree, findings := descriptors.Compile([]descriptors.Source{
-			{"a", []byte(replacing)}, {"b", []byte("domain: " + domain + "\n" + named)},
+			{Name: "a", Data: []byte(replacing)}, {Name: "b", Data: []byte("domain: " + domain + "\n" + named)},
 		}, descriptors.Options{MergeDomains: true})
 		if tree == nil || len(findings) != want {
 			t.Errorf("domain %s: %v, want %d warnings", domain, findings, want)

@@ -45,6 +45,7 @@ func (d *Domain) Override(matched *Rule, requests uint32, unit Unit, multiplier 
 	case p.Kind == algorithms.Adaptive:
 		p.Kind = algorithms.GCRA
 	}
+	r.params = p
 	var err error
 	if r.Limit, err = algorithms.New(p); err != nil {
 		return nil, fmt.Errorf("limit: %w", err)

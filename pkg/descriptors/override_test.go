@@ -70,6 +70,10 @@ func TestOverrideKeepsTheAlignment(t *testing.T) {
 	if err != nil || r.OnGrid() {
 		t.Errorf("on the grid = %v, error %v, want neither", r.OnGrid(), err)
 	}
+	grid := compile(t, "domain: d\n").Domain("d")
+	if r, err := grid.Override(nil, 7, descriptors.Minute, 1); err != nil || !r.OnGrid() {
+		t.Errorf("on the grid = %v, error %v, want a window on the grid to stay there", r.OnGrid(), err)
+	}
 }
 
 func TestOverrideRefused(t *testing.T) {

@@ -16,16 +16,17 @@ import (
 // What one file may hold. The parser takes up to a hundred times a file's size;
 // aliases multiply what it holds once they are followed.
 const (
-	maxBytes    = 16 << 20
-	maxAliased  = 100_000 // values reached through aliases
-	maxDepth    = 200     // mappings and lists around a value
-	maxFindings = 1000    // of each severity
+	MaxBytes    = 16 << 20 // of a file
+	maxAliased  = 100_000  // values reached through aliases
+	maxDepth    = 200      // mappings and lists around a value
+	maxFindings = 1000     // of each severity
 )
 
 // reader walks the YAML nodes of one file and collects findings.
 type reader struct {
 	file     string
 	data     []byte
+	err      error // why there is no data
 	findings *Findings
 	found    [Warning + 1]int    // findings by severity
 	bad      map[*yaml.Node]bool // values that have been reported
@@ -63,8 +64,12 @@ func (r *reader) warnf(class Class, n *yaml.Node, path, format string, args ...a
 
 // document is the root node of a file's first document, nil if there is none.
 func (r *reader) document() *yaml.Node {
-	if len(r.data) > maxBytes {
-		r.errorf(tooMuch, nil, "", "the file has %d bytes", len(r.data)).Wanted = fmt.Sprintf("at most %d; use several files", maxBytes)
+	if r.err != nil {
+		r.errorf(unreadable, nil, "", "the file cannot be read: %s", r.err)
+		return nil
+	}
+	if len(r.data) > MaxBytes {
+		r.errorf(tooMuch, nil, "", "the file has %d bytes", len(r.data)).Wanted = fmt.Sprintf("at most %d; use several files", MaxBytes)
 		return nil
 	}
 	first, rest := firstDocument(r.data)
@@ -113,6 +118,9 @@ func (r *reader) syntax(err error) {
 	text := strings.TrimPrefix(err.Error(), place[0])
 	f := Finding{Severity: Error, Class: yamlSyntax, Text: "this is not YAML: " + text}
 	f.Line, _ = strconv.Atoi(place[1]) // 0 without a line
+	if f.Line > 0 {
+		f.Line = faultLine(r.data, f.Line)
+	}
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(r.data, []byte("*"+m[1]))
 		f.Line, f.Column = position(before)

@@ -34,11 +34,36 @@ type inner struct {
 	single *pattern            // the one with nothing in between
 	listed []*pattern          // the others
 	parts  affixes[[]*pattern] // the same by their longest part in between
+	search []part              // these parts
+	starts map[int]*starts     // of the parts of each length, if they are many
 }
 
-// few is how many patterns are tried in turn rather than looked for at every
-// place of a text.
-const few = 16
+// part is a text in between stars, and the patterns that have no longer one.
+type part struct {
+	text []byte
+	of   *[]*pattern
+}
+
+// starts are the beginnings that the parts of one length have, as bits: a place
+// of a text that has none of them needs no closer look.
+type starts [1 << 16 / 64]uint64
+
+// How many patterns are tried in turn, and how many parts are looked for one by
+// one, rather than at every place of a text.
+const (
+	few  = 16
+	some = 64
+)
+
+// bit is the place in a starts of a beginning, of which up to 4 bytes count.
+func bit(text []byte) (word, mask uint64) {
+	h := uint32(0)
+	for _, c := range text[:min(len(text), 4)] {
+		h = h<<8 | uint32(c)
+	}
+	h = h * 2654435761 >> 16 // Knuth's multiplicative hash
+	return uint64(h / 64), 1 << (h % 64)
+}
 
 func (a *affixes[T]) group(text string) *T {
 	if g := a.groups[text]; g != nil {
@@ -79,6 +104,35 @@ func (w *wildcards) add(composite string, n *node) {
 	in.listed = append(in.listed, p)
 	list := in.parts.group(longest)
 	*list = append(*list, p)
+	if len(*list) == 1 {
+		in.look(part{[]byte(longest), list})
+	}
+}
+
+// look adds a part to those that are looked for.
+func (in *inner) look(p part) {
+	in.search = append(in.search, p)
+	switch {
+	case len(in.search) <= some:
+	case in.starts == nil:
+		in.starts = map[int]*starts{}
+		for _, p := range in.search {
+			in.begin(p.text)
+		}
+	default:
+		in.begin(p.text)
+	}
+}
+
+// begin remembers the beginning of a part.
+func (in *inner) begin(text []byte) {
+	of := in.starts[len(text)]
+	if of == nil {
+		of = new(starts)
+		in.starts[len(text)] = of
+	}
+	word, mask := bit(text)
+	of[word] |= mask
 }
 
 // search is one look for the first listed pattern that matches a text.
@@ -121,8 +175,21 @@ func (s *search) within(in *inner, rest []byte) {
 		s.first(rest, in.listed...)
 		return
 	}
+	if in.starts == nil {
+		for i := range in.search {
+			s.steps++
+			if bytes.Contains(rest, in.search[i].text) {
+				s.first(rest, *in.search[i].of...)
+			}
+		}
+		return
+	}
 	for _, length := range in.parts.lengths {
+		begins := in.starts[length]
 		for from := 0; from+length <= len(rest); from++ {
+			if word, mask := bit(rest[from : from+length]); begins[word]&mask == 0 {
+				continue
+			}
 			s.steps++
 			if list := in.parts.groups[string(rest[from:from+length])]; list != nil {
 				s.first(rest, *list...)

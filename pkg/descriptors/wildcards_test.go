@@ -3,6 +3,7 @@ package descriptors_test
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -224,5 +225,24 @@ func BenchmarkMatch(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkLongValue is a value as long as Envoy's header limit among patterns
+// of words, in what ought to be no more than reading it takes.
+func BenchmarkLongValue(b *testing.B) {
+	for _, n := range []int{20, 200, 5000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			var text strings.Builder
+			text.WriteString("domain: d\ndescriptors:\n")
+			for i := range n {
+				fmt.Fprintf(&text, "  - {key: agent, value: \"*word%dbot*\", rate_limit: {requests_per_unit: 1, unit: day}}\n", i)
+			}
+			d := compile(b, text.String()).Domain("d")
+			e := entries("agent", strings.Repeat("Mozilla/5.0 (X11; wor) ", 60_000/23))
+			for b.Loop() {
+				d.Match(e)
+			}
+		})
 	}
 }

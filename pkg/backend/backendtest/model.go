@@ -94,7 +94,7 @@ func (m *Model) together(
 	return states
 }
 
-func same(a, b *backend.Ask) bool { return bytes.Equal(a.Key, b.Key) && a.Rule == b.Rule }
+func same(a, b *backend.Ask) bool { return bytes.Equal(a.Key, b.Key) && a.Rule.Same(b.Rule) }
 
 func saturate(n *big.Int) *big.Int {
 	switch {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 )
 
@@ -98,6 +99,7 @@ func testEqualKeysDifferentRules(t *testing.T, open Open) {
 	eachShape(t, open, func(s *subject, rule func(numbers) *backend.Rule) {
 		ten := rule(numbers{limit: 10, window: time.Minute})
 		again := rule(numbers{limit: 10, window: time.Minute})
+		again.OnError = backend.OnErrorAllow // or it would be the same rule
 		verdict, answers := s.decide(backend.AllOrNothing, ask("k", ten, 4), ask("k", again, 3), ask("k", ten, 1))
 		s.equal("verdict", backend.OK, verdict)
 		s.equal("remaining of the first", int64(5), answers[0].Remaining)
@@ -113,11 +115,27 @@ func testEqualKeysDifferentRules(t *testing.T, open Open) {
 	})
 }
 
+// testEqualRules wants rules with the same numbers to be one rule for one key,
+// as those that a request brings along twice are.
+func testEqualRules(t *testing.T, open Open) {
+	eachShape(t, open, func(s *subject, rule func(numbers) *backend.Rule) {
+		one, two := rule(numbers{limit: 10, window: time.Minute}), rule(numbers{limit: 10, window: time.Minute})
+		verdict, answers := s.decide(backend.AllOrNothing, ask("k", one, 6), ask("k", two, 6))
+		s.equal("verdict", backend.OverLimit, verdict)
+		s.equal("allowed", []bool{false, false}, []bool{answers[0].Allowed, answers[1].Allowed})
+		s.equal("wait of more than there ever are", []time.Duration{algorithms.Never, algorithms.Never}, []time.Duration{answers[0].RetryAfter, answers[1].RetryAfter})
+		verdict, answers = s.decide(backend.AllOrNothing, ask("k", one, 6), ask("k", two, -6))
+		s.equal("verdict of a look", backend.OK, verdict)
+		s.equal("remaining", []int64{10, 10}, []int64{answers[0].Remaining, answers[1].Remaining})
+	})
+}
+
 // testFullRefund wants a key whose hits were all given back to be as if never
 // seen, for the next ask of the same request, too, and after a step of the clock.
 func testFullRefund(t *testing.T, open Open) {
 	eachShape(t, open, func(s *subject, rule func(numbers) *backend.Rule) {
 		one, two := rule(numbers{limit: 10, window: 4 * time.Second}), rule(numbers{limit: 10, window: 4 * time.Second})
+		two.OnError = backend.OnErrorAllow
 		s.equal("admitted", 1, s.admitted(1, ask("k", one, 3)))
 		s.clock.Advance(-time.Second)
 		_, answers := s.decide(backend.AllOrNothing, ask("k", one, -10), ask("k", two, 1))

@@ -43,6 +43,7 @@ func Run(t *testing.T, open Open, except ...string) {
 		{"modes decide who is charged", testModes},
 		{"equal keys", testEqualKeys},
 		{"equal keys with different rules", testEqualKeysDifferentRules},
+		{"equal rules", testEqualRules},
 		{"a full refund leaves nothing", testFullRefund},
 		{"a changed limit keeps the debt", testChangedLimit},
 		{"a look as a charge", testLookCharge},

@@ -144,7 +144,10 @@ func (it *item) leaves(layout algorithms.Layout) value {
 	if it.rule().Layout() != layout {
 		return fresh(layout)
 	}
-	v := it.from.clone()
+	v := it.from
+	if it.prev < 0 { // else it started from a copy already, which nobody else needs
+		v = v.clone()
+	}
 	v.apply(&it.to)
 	return v
 }

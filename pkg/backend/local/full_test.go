@@ -233,6 +233,25 @@ func TestLoweredLimit(t *testing.T) {
 	wantKeys(t, l, []string{"A"}, []string{"B"})
 }
 
+// TestAnotherLimitDoesNotForgive: a key at its limit is no victim because somebody
+// asked it under a higher one; after a refund it is.
+func TestAnotherLimitDoesNotForgive(t *testing.T) {
+	t.Parallel()
+	window := func(limit int64) *backend.Rule {
+		return newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: limit, Window: time.Hour})
+	}
+	low, high := window(2), window(1000)
+	l, _ := newSmall(t, 1)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", low, 2)), true)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", low, 1)), false)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", high, 1)), true)
+	decide(t, l, backend.AllOrNothing, asks(ask("B", low, 1)), true)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", low, 1)), false)
+	decide(t, l, backend.AllOrNothing, asks(ask("A", low, -2)), true)
+	decide(t, l, backend.AllOrNothing, asks(ask("C", low, 1)), true)
+	wantKeys(t, l, []string{"C"}, []string{"A"})
+}
+
 // TestEqualKeysWithoutRoom has two rules for one new key of a full store.
 func TestEqualKeysWithoutRoom(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
-// link finds the asks for the same key. Those with the same rule are added up
-// and decided by the first; those with another one start, in order, from what
+// link finds the asks for the same key. Those whose rules decide alike are added
+// up and decided by the first; those with another one start, in order, from what
 // the one before would leave.
 func (b *batch) link() {
 	if len(b.items) < 2 {
@@ -38,7 +38,7 @@ func (b *batch) link() {
 func (b *batch) join(i, tail int) bool {
 	it := &b.items[i]
 	for lead := tail; lead >= 0; lead = b.items[lead].prev {
-		if b.items[lead].ask.Rule == it.ask.Rule {
+		if b.items[lead].ask.Rule.Same(it.ask.Rule) {
 			b.items[lead].hits = sum(b.items[lead].hits, it.hits)
 			it.lead = lead
 			return true

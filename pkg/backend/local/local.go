@@ -53,7 +53,7 @@ type Stats struct {
 	Evictions         int64 // keys given up while their state still said something
 	OverflowGroups    int   // overflow states in use now
 	OverflowDecisions int64 // decisions on overflow states
-	MemoryBytes       int64 // of tables and side stores, without what a large state itself takes
+	MemoryBytes       int64 // of tables, side stores and the states in them
 }
 
 // few is how many asks a request may have to be decided without allocation.
@@ -141,7 +141,7 @@ func (l *Local) Close() error {
 		s := &l.shards[i]
 		s.mu.Lock()
 		s.table = table{arena: &l.arena}
-		s.side = nil
+		s.side, s.sideBytes = nil, 0
 	}
 	l.overflow.clear()
 	l.arena.close()

@@ -139,5 +139,9 @@ func (b *batch) keep(it *item, p *page, i int) {
 	it.shard.write(p, i, it.rule().Layout(), &it.from)
 	e := &p.entries[i]
 	e.full = after(b.now, it.to.ResetAfter)
-	e.limited = it.from.limitedUntil(it.rule(), b.now, it.to.Remaining)
+	limited := it.from.limitedUntil(it.rule(), b.now, it.to.Remaining)
+	if it.hits >= 0 { // a charge under another limit does not make the key forgettable
+		limited = max(limited, e.limited)
+	}
+	e.limited = limited
 }

@@ -14,7 +14,7 @@ const sample = 8
 // What a place in a directory and one in a side store take.
 const (
 	dirBytes   = 8
-	largeBytes = 32
+	largeBytes = 40
 )
 
 // shard is a part of the keys under one lock.
@@ -22,6 +22,7 @@ type shard struct {
 	mu        sync.Mutex
 	table     table
 	side      []large // the states that do not fit in an entry, without gaps
+	sideBytes int64   // that these states take themselves
 	maxKeys   int
 	promised  int   // keys that the request at hand may add
 	evictions int64 // keys given up while they said something
@@ -33,6 +34,7 @@ type large struct {
 	hash   hash
 	log    *algorithms.Log
 	counts *algorithms.Counts
+	bytes  int64 // that it takes itself
 }
 
 func isLarge(layout algorithms.Layout) bool {
@@ -66,7 +68,9 @@ func (s *shard) write(p *page, i int, layout algorithms.Layout, v *value) {
 	}
 	if isLarge(layout) {
 		l := &s.side[e.state[0]]
-		l.log, l.counts = v.log, v.counts
+		n := v.bytes()
+		s.sideBytes += n - l.bytes
+		l.log, l.counts, l.bytes = v.log, v.counts, n
 		return
 	}
 	e.state = v.state
@@ -97,6 +101,7 @@ func (s *shard) forget(p *page, i int) {
 		return
 	}
 	at, last := p.entries[i].state[0], len(s.side)-1
+	s.sideBytes -= s.side[at].bytes
 	s.side[at] = s.side[last]
 	if q, j := s.table.find(s.side[at].hash); q != nil {
 		q.entries[j].state[0] = at
@@ -162,5 +167,5 @@ func (s *shard) addTo(stats *Stats) {
 	stats.Keys += s.table.keys
 	stats.MaxKeys += s.maxKeys
 	stats.Evictions += s.evictions
-	stats.MemoryBytes += int64(cap(s.table.dir))*dirBytes + int64(cap(s.side))*largeBytes
+	stats.MemoryBytes += int64(cap(s.table.dir))*dirBytes + int64(cap(s.side))*largeBytes + s.sideBytes
 }

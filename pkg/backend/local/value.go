@@ -62,6 +62,18 @@ func (v *value) apply(o *outcome) {
 	}
 }
 
+// bytes is what v takes beside its place in a store.
+func (v *value) bytes() int64 {
+	switch {
+	case v.log != nil:
+		return v.log.Bytes()
+	case v.counts != nil:
+		return v.counts.Bytes()
+	default:
+		return 0
+	}
+}
+
 // clone is a copy that shares nothing with v.
 func (v *value) clone() value {
 	switch {

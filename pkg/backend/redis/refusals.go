@@ -159,7 +159,7 @@ func refusedCounts(req *backend.Request, ask *backend.Ask) bool {
 
 // certain says whether an answer is a refusal by the store of what is kept.
 func certain(ask *backend.Ask, a *backend.Answer) bool {
-	return a.Source == backend.FromStore && a.Err == nil && !a.Allowed && ask.Rule.Limit.Layout() != algorithms.Stateless
+	return a.Source == backend.FromStore && !a.Allowed && ask.Rule.Limit.Layout() != algorithms.Stateless
 }
 
 // recall is the answer to ask i, if it is a refusal that holds at now, and how

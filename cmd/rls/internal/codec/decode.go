@@ -33,6 +33,11 @@ const (
 	wrapperValue = 1<<3 | varint
 )
 
+var (
+	errDescriptors = fmt.Errorf("more than %d descriptors", MaxDescriptors)
+	errEntries     = fmt.Errorf("more than %d entries", MaxEntries)
+)
+
 func (q *Request) unmarshal(b []byte) {
 	q.Reset()
 	r := reader{b: b, s: string(b), end: len(b)}
@@ -41,6 +46,10 @@ func (q *Request) unmarshal(b []byte) {
 		case requestDomain:
 			q.Domain = r.text()
 		case requestDescriptors:
+			if len(q.Descriptors) == MaxDescriptors {
+				r.err = errDescriptors
+				continue
+			}
 			q.grow().decode(&r)
 		case requestHits:
 			q.HitsAddend = r.uint32()
@@ -58,6 +67,10 @@ func (d *Descriptor) decode(r *reader) {
 	for r.next() {
 		switch r.tag {
 		case descriptorEntries:
+			if r.entries++; r.entries > MaxEntries {
+				r.err = errEntries
+				continue
+			}
 			d.Entries = append(d.Entries, Entry{})
 			decodeEntry(&d.Entries[len(d.Entries)-1], r)
 		case descriptorLimit:

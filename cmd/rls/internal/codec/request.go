@@ -2,6 +2,13 @@ package codec
 
 import "github.com/eb50146d/rls/pkg/descriptors"
 
+// What one message may hold. A descriptor or an entry can take two bytes on the
+// wire and many times that in memory.
+const (
+	MaxDescriptors = 4096
+	MaxEntries     = 16384 // of all descriptors together
+)
+
 // kept is the greatest capacity that Reset keeps, of descriptors per request and
 // of entries per descriptor: a huge request does not stay in a pool.
 const kept = 64

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
 	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
@@ -121,7 +122,7 @@ func (w *tableWriter) Flush() error {
 		return cmp.Or(cmp.Compare(a.domain, b.domain), cmp.Compare(a.rule, b.rule))
 	})
 	for _, k := range keys {
-		_, more := fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", k.domain, k.rule, w.sums[k].admitted, w.sums[k].refused)
+		_, more := fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", telemetry.Printable(k.domain), telemetry.Printable(k.rule), w.sums[k].admitted, w.sums[k].refused)
 		err = errors.Join(err, more)
 	}
 	return errors.Join(err, table.Flush())

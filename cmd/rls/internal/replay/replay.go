@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,12 @@ func Trace(ctx context.Context, c Config, trace io.Reader, out Writer) error {
 	number := 0
 	for err == nil && lines.Scan() {
 		number++
-		if len(lines.Bytes()) > 0 {
-			err = r.line(ctx, lines.Bytes())
+		text := lines.Bytes()
+		if number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+		}
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			err = r.line(ctx, text)
 		}
 	}
 	if err == nil && lines.Err() != nil {

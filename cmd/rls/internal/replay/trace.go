@@ -52,7 +52,10 @@ func parse(text []byte) (*line, error) {
 	decoder.DisallowUnknownFields()
 	l := &line{}
 	if err := decoder.Decode(l); err != nil {
-		return nil, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("%s is a %s, must be %s", wrong.Field, wrong.Value, wrong.Type)
+		}
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more than one value, want one JSON object a line")

@@ -12,8 +12,13 @@ import (
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
 
-// settled is how many polls in a row have to see the same before it is loaded.
-const settled = 5
+// settled is how many polls in a row have to see the same before it is loaded,
+// and restless how many may go by without that: what changes all the time is
+// loaded as it is found then.
+const (
+	settled  = 5
+	restless = 30
+)
 
 // Loader keeps the active set of a directory of rule files.
 type Loader struct {
@@ -23,11 +28,12 @@ type Loader struct {
 	log     *zap.Logger
 	now     func() time.Time
 
-	state  atomic.Pointer[State]
-	loads  int    // that succeeded
-	tried  string // what the last load saw: a hash, or why it could not be read
-	seen   string // what the last poll saw
-	repeat int    // how many polls have seen that in a row
+	state   atomic.Pointer[State]
+	loads   int    // that succeeded
+	tried   string // what the last load saw: a hash, or why it could not be read
+	seen    string // what the last poll saw
+	repeat  int    // how many polls have seen that in a row
+	waiting int    // how many polls ago something else than what is loaded was first seen
 }
 
 // State is what is in force, and what the last load said.
@@ -57,7 +63,7 @@ func (l *Loader) Load() error {
 	if err != nil {
 		return err
 	}
-	l.seen, l.repeat = hash(sources), settled
+	l.seen, l.repeat = l.fingerprint(sources, nil), settled
 	l.load(sources, nil)
 	return nil
 }
@@ -82,25 +88,29 @@ func (l *Loader) Watch(ctx context.Context, every time.Duration) {
 
 func (l *Loader) poll() {
 	sources, err := Read(l.path, l.options)
-	seen := fingerprint(sources, err)
+	seen := l.fingerprint(sources, err)
 	if seen != l.seen {
 		l.seen, l.repeat = seen, 0
 	}
 	l.repeat++
-	if l.repeat >= settled && seen != l.tried {
+	l.waiting++
+	if seen == l.tried {
+		l.waiting = 0
+	} else if l.repeat >= settled || l.waiting >= restless {
+		l.waiting = 0
 		l.load(sources, err)
 	}
 }
 
-func fingerprint(sources []descriptors.Source, err error) string {
+func (l *Loader) fingerprint(sources []descriptors.Source, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return hash(sources)
+	return hash(l.path, sources)
 }
 
 func (l *Loader) load(sources []descriptors.Source, err error) {
-	l.tried = fingerprint(sources, err)
+	l.tried = l.fingerprint(sources, err)
 	if err != nil {
 		l.refuse([]string{err.Error()})
 		return

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -142,6 +141,22 @@ func remove(t *testing.T, path string) {
 	}
 }
 
+// TestRestless: files that change all the time are loaded all the same.
+func TestRestless(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", one)
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range restless {
+		p.write("rules.yaml", fmt.Sprintf("%s# %d\n", two, i))
+		p.want(1, 1, 0)
+		p.polls(1)
+	}
+	p.want(2, 2, 0)
+}
+
 // TestBrokenAtFirst: nothing is in force until the files are mended.
 func TestBrokenAtFirst(t *testing.T) {
 	t.Parallel()
@@ -170,90 +185,6 @@ func TestWatch(t *testing.T) {
 		synctest.Wait()
 		p.want(2, 2, 0)
 	})
-}
-
-// TestConfigMap: Kubernetes shows each file as a link through ..data to a
-// directory with a time in its name, and swaps that link.
-func TestConfigMap(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.write("..2026_01/rules.yaml", one)
-	link := func(to, name string) {
-		t.Helper()
-		temporary := filepath.Join(p.dir, "..tmp")
-		if err := os.Symlink(to, temporary); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(temporary, filepath.Join(p.dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link("..2026_01", "..data")
-	link("..data/rules.yaml", "rules.yaml")
-	if err := p.loader.Load(); err != nil {
-		t.Fatal(err)
-	}
-	p.want(1, 1, 0)
-	p.write("..2026_02/rules.yaml", two)
-	link("..2026_02", "..data")
-	p.polls(settled)
-	p.want(2, 2, 0)
-}
-
-// TestRead: what counts as a rule file.
-func TestRead(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for _, name := range []string{
-		"b.yaml", "a.yml", "sub/c.yaml", "sub/.d.yaml", ".e.yaml", ".git/f.yaml", "g.yaml~", ".h.yaml.swp", "README.md", "i.json", "..j/k.yaml",
-	} {
-		p.write(name, name)
-	}
-	linked := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(p.dir, linked); err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{p.dir, linked, p.dir + "/"} {
-		sources, err := Read(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, s := range sources {
-			got = append(got, string(s.Data))
-		}
-		if diff := cmp.Diff([]string{"a.yml", "b.yaml", "sub/c.yaml"}, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	every, err := Read(p.dir, Options{Compat: true})
-	if err != nil || len(every) != 6 { // and g.yaml~, README.md, i.json
-		t.Errorf("%d files, %v, want every name without a dot in front", len(every), err)
-	}
-	sources, err := Read(filepath.Join(p.dir, "b.yaml"), Options{})
-	if err != nil || len(sources) != 1 {
-		t.Errorf("%v, %v, want the one file", sources, err)
-	}
-}
-
-func TestReadErrors(t *testing.T) {
-	t.Parallel()
-	empty, broken := t.TempDir(), t.TempDir()
-	if err := os.Symlink("nowhere", filepath.Join(broken, "a.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []struct{ name, path, want string }{
-		{"missing", "no/such/dir", "reading rules: no/such/dir: no such file or directory"},
-		{"empty", empty, "reading rules: " + empty + " has no *.yaml or *.yml file"},
-		{"broken link", broken, "reading rules: " + broken + "/a.yaml: no such file or directory"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := Read(row.path, Options{}); err == nil || err.Error() != row.want {
-				t.Errorf("error %v, want %s", err, row.want)
-			}
-		})
-	}
 }
 
 // TestSeriesOfDroppedRules: a rule that goes takes its series with it, one that
@@ -288,4 +219,18 @@ rls_decisions_total{algorithm="fixed_window",domain="shop",rule="shop.k",verdict
 	if err := testutil.GatherAndCompare(p.metrics.Registry, strings.NewReader(want), "rls_decisions_total"); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLabelsOfAnyBytes: a rule file may hold what a metric's label may not.
+func TestLabelsOfAnyBytes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("rules.yaml", "domain: !!binary /w==\ndescriptors:\n  - {key: k, value: !!binary /w==, rate_limit: {requests_per_unit: 1, unit: day}}\n")
+	if err := p.loader.Load(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(1, 1, 0)
+	p.write("rules.yaml", one)
+	p.polls(settled)
+	p.want(1, 2, 0)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
 )
 
 // admin is the operator's port. It shows rules, so it listens on this machine
@@ -49,7 +51,7 @@ func (s *Server) showRules(w http.ResponseWriter, _ *http.Request) {
 	}
 	for _, r := range set.Tree.Rules {
 		_, _ = fmt.Fprintf(w, "%s: unit=%s requests_per_unit=%d, shadow_mode: %t, quota_mode: %t\n",
-			r.Path, strings.ToUpper(r.Unit.String()), r.RequestsPerUnit, r.Shadow, r.Quota)
+			telemetry.Printable(r.Path), strings.ToUpper(r.Unit.String()), r.RequestsPerUnit, r.Shadow, r.Quota)
 	}
 }
 

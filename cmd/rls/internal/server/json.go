@@ -17,11 +17,11 @@ import (
 
 // serveJSON is /json as envoyproxy/ratelimit has it: a RateLimitRequest in
 // proto3 JSON, answered by a RateLimitResponse with status 200, or 429 when over
-// the limit. Whatever fails is 400, with the reason in the log.
+// the limit. Whatever fails is 400, with the reason in the log at debug.
 func (s *Server) serveJSON(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.answerJSON(w, r)
 	if err != nil {
-		s.log.Warn("refused a request to /json", zap.Error(err))
+		s.log.Debug("refused a request to /json", zap.Error(err))
 		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 		return
 	}

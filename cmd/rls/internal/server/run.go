@@ -40,6 +40,10 @@ func setHealth(h *health.Server, serving bool) {
 // second Stop or Drain ends at once.
 type Signals struct{ Drain, Stop <-chan struct{} }
 
+// patience is how long Run waits for its own goroutines once all ports are
+// closed: a read of a file on a dead mount may never return.
+const patience = time.Second
+
 // Run serves until a signal and returns when everything has ended.
 func (s *Server) Run(signals Signals) error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -48,39 +52,62 @@ func (s *Server) Run(signals Signals) error {
 	workers.Go(func() { s.loader.Watch(ctx, pollRules) })
 	workers.Go(func() { s.watchHealth(ctx) })
 	workers.Go(func() { failed <- s.grpc.Serve(s.grpcAt) })
-	serve := func(web *http.Server, at net.Listener) {
-		if err := web.Serve(at); !errors.Is(err, http.ErrServerClosed) {
-			failed <- err
-		}
+	for web, at := range s.webs() {
+		workers.Go(func() {
+			if err := web.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
 	}
-	workers.Go(func() { serve(s.http, s.httpAt) })
-	workers.Go(func() { serve(s.adminWeb, s.adminAt) })
 	var err error
+	hurried := false
 	select {
 	case <-signals.Drain:
-		s.drain(signals)
+		hurried = s.drain(signals)
 	case <-signals.Stop:
 	case err = <-failed:
 	}
 	cancel()
 	s.leave()
-	s.stop(signals)
-	workers.Wait()
+	s.stop(signals, hurried)
+	ended := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		s.log.Warn("reading the rule files has not ended; leaving it")
+	}
 	return errors.Join(err, s.store.Close())
 }
 
+// webs are the HTTP servers and where they listen.
+func (s *Server) webs() map[*http.Server]net.Listener {
+	webs := map[*http.Server]net.Listener{s.http: s.httpAt}
+	if s.adminAt != nil {
+		webs[s.adminWeb] = s.adminAt
+	}
+	return webs
+}
+
 // drain goes on serving while whoever asks for health learns that it should stop
-// sending.
-func (s *Server) drain(signals Signals) {
+// sending. It says whether another signal cut it short.
+func (s *Server) drain(signals Signals) (hurried bool) {
 	s.leave()
 	s.log.Info("draining", zap.Duration("delay", s.settings.DrainDelay))
 	timer := time.NewTimer(s.settings.DrainDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return false
 	case <-signals.Drain:
 	case <-signals.Stop:
 	}
+	return true
 }
 
 // leave makes every health check say that this process should get no more
@@ -90,26 +117,36 @@ func (s *Server) leave() {
 	s.health.Shutdown()
 }
 
-// stop lets the requests under way end, for the drain timeout at most.
-func (s *Server) stop(signals Signals) {
-	timer := time.NewTimer(s.settings.DrainTimeout)
-	defer timer.Stop()
+// stop lets the requests under way end, on all ports, for the drain timeout at
+// most; not at all if it is hurried.
+func (s *Server) stop(signals Signals, hurried bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.settings.DrainTimeout)
+	defer cancel()
 	done := make(chan struct{})
 	go func() {
-		s.grpc.GracefulStop()
-		close(done)
+		defer close(done)
+		var ports sync.WaitGroup
+		ports.Go(s.grpc.GracefulStop)
+		for web := range s.webs() {
+			ports.Go(func() {
+				if err := web.Shutdown(ctx); err != nil {
+					web.Close() //nolint:errcheck // what is left of it
+				}
+			})
+		}
+		ports.Wait()
 	}()
-	select {
-	case <-done:
-	case <-timer.C:
-	case <-signals.Drain:
-	case <-signals.Stop:
+	if !hurried {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		case <-signals.Drain:
+		case <-signals.Stop:
+		}
 	}
+	cancel()
 	s.grpc.Stop()
 	<-done
-	if err := errors.Join(s.http.Close(), s.adminWeb.Close()); err != nil {
-		s.log.Warn("closing the HTTP ports", zap.Error(err))
-	}
 	s.log.Info("stopped")
 }
 

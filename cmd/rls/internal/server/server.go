@@ -30,8 +30,23 @@ import (
 // after two of these.
 const pollRules = 500 * time.Millisecond
 
-// headerTimeout is how long an HTTP caller may take to send its headers.
+// maxStreams is how many requests one connection may have under way: many times
+// what an Envoy has, and a bound on what unfinished ones hold.
+const maxStreams = 1000
+
+// headerTimeout is how long an HTTP caller may take to send its headers, and a
+// gRPC caller to begin.
 const headerTimeout = 5 * time.Second
+
+// How long an HTTP caller may take for a whole request, and be idle between two.
+const (
+	readTimeout = 10 * time.Second
+	idleTimeout = 2 * time.Minute
+)
+
+func newWeb(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout}
+}
 
 // maxRequest is the largest message that is read, in bytes: more than Envoy's
 // header limits allow, and little enough that an odd one does not fill memory.
@@ -110,6 +125,9 @@ func (s *Server) listen(ctx context.Context) error {
 		{"--http-addr", s.settings.HTTPAddr, &s.httpAt},
 		{"--admin-addr", s.settings.AdminAddr, &s.adminAt},
 	} {
+		if l.address == "" {
+			continue
+		}
 		listener, err := config.Listen(ctx, "tcp", l.address)
 		if err != nil {
 			for _, o := range open {
@@ -128,6 +146,8 @@ func (s *Server) serveGRPC() {
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(headerTimeout),
 	)
 	s.service.Register(s.grpc)
 	registerHealth(s.grpc, s.health)
@@ -145,8 +165,8 @@ func (s *Server) serveHTTP() {
 		}
 		_, _ = w.Write([]byte("OK"))
 	})
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
-	s.adminWeb = &http.Server{Handler: s.admin(), ReadHeaderTimeout: headerTimeout}
+	s.http = newWeb(mux)
+	s.adminWeb = newWeb(s.admin())
 }
 
 // GRPCAddr is where the gRPC services listen.

@@ -61,7 +61,7 @@ func (e *Evaluation) Delay() time.Duration {
 		return 0
 	}
 	for i := range e.Results {
-		if r := &e.Results[i]; r.Answer != nil && r.Answer.Allowed && !r.Rule.Shadow {
+		if r := &e.Results[i]; r.Answer != nil && r.Answer.Allowed && r.Mode&backend.Shadow == 0 {
 			longest = max(longest, r.Answer.Delay)
 		}
 	}
@@ -70,7 +70,8 @@ func (e *Evaluation) Delay() time.Duration {
 
 // Deciding is the result that a caller should hear of: in a refused request, of
 // those that refused it, the one with the longest wait; else the one with the
-// least remaining. It is nil if nothing was decided.
+// least remaining. A rule in shadow is heard of only where there is no other. It
+// is nil if nothing was decided.
 func (e *Evaluation) Deciding() *Result {
 	var found *Result
 	for i := range e.Results {
@@ -85,6 +86,9 @@ func (e *Evaluation) Deciding() *Result {
 }
 
 func (e *Evaluation) goesBefore(r, other *Result) bool {
+	if r.Rule.Shadow != other.Rule.Shadow {
+		return other.Rule.Shadow
+	}
 	if e.Verdict == backend.OverLimit {
 		if a, b := r.weight(), other.weight(); a != b {
 			return a > b
@@ -102,7 +106,7 @@ func (r *Result) weight() int {
 	switch {
 	case !r.Over():
 		return 0
-	case r.Rule.Quota:
+	case r.Mode&backend.Quota != 0:
 		return 1
 	default:
 		return 2

@@ -52,7 +52,7 @@ func (c *counts) decisions(e *Evaluation) {
 			c.metrics.Degraded(r.Rule.Domain, r.Rule.Label(), policy(r.Limit.OnError)).Inc()
 		case r.Answer.Allowed:
 			r.Rule.Decisions.OK.Inc()
-		case r.Rule.Shadow:
+		case r.Mode&backend.Shadow != 0:
 			r.Rule.Decisions.Shadowed.Inc()
 		default:
 			r.Rule.Decisions.OverLimit.Inc()

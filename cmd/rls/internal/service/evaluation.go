@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
@@ -15,9 +14,6 @@ import (
 	"github.com/eb50146d/rls/pkg/backend/redis/compat"
 	"github.com/eb50146d/rls/pkg/descriptors"
 )
-
-// maxDescriptors bounds the work that one request can cause.
-const maxDescriptors = 4096
 
 // RequestError is what is wrong with a request, for whoever sent it.
 type RequestError string
@@ -53,6 +49,8 @@ type Result struct {
 	Answer *backend.Answer
 	// Limit is the form of the rule that decided; nil where Answer is.
 	Limit *backend.Rule
+	// Mode is how the rule counts, the settings for all rules included.
+	Mode backend.Mode
 }
 
 // Run evaluates a request. Its only error is a RequestError.
@@ -64,8 +62,6 @@ func (e *Evaluation) Run(ctx context.Context, o Options, set *rules.Set, store b
 		return RequestError("domain is empty, must be the domain of a rule file")
 	case len(q.Descriptors) == 0:
 		return RequestError("descriptors is empty, must hold at least one descriptor")
-	case len(q.Descriptors) > maxDescriptors:
-		return RequestError(fmt.Sprintf("the request has %d descriptors, must be at most %d", len(q.Descriptors), maxDescriptors))
 	}
 	e.reset(len(q.Descriptors))
 	if domain := set.Tree.Domain(q.Domain); domain != nil {
@@ -108,14 +104,16 @@ func (e *Evaluation) find(set *rules.Set, domain *descriptors.Domain, q *codec.R
 	if !replacing {
 		return nil
 	}
-	var replaced []string
+	replaced := map[string]bool{}
 	for i := range e.Results {
 		if rule := e.Results[i].Rule; rule != nil {
-			replaced = append(replaced, rule.Replaces...)
+			for _, name := range rule.Replaces {
+				replaced[name] = true
+			}
 		}
 	}
 	for i := range e.Results {
-		if r := &e.Results[i]; r.Rule != nil && !r.Rule.Unlimited && slices.Contains(replaced, r.Rule.Name) {
+		if r := &e.Results[i]; r.Rule != nil && !r.Rule.Unlimited && replaced[r.Rule.Name] {
 			r.Rule, r.Replaced = nil, true
 		}
 	}
@@ -134,7 +132,7 @@ func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request
 			e.request.QuotaPass = e.request.QuotaPass || o.Quota
 			continue
 		}
-		r.Limit = r.Rule.Limit()
+		r.Limit, r.Mode = r.Rule.Limit(), modeOf(o, r.Rule)
 		if r.Limit == nil {
 			continue
 		}
@@ -147,7 +145,7 @@ func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request
 		}
 		start := len(e.keys)
 		e.keys = r.Rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
-		ask := backend.Ask{Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: modeOf(o, r.Rule)}
+		ask := backend.Ask{Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: r.Mode}
 		if o.Legacy && legacy(r.Limit) {
 			start = len(e.keys)
 			e.keys = appendLegacyKey(e.keys, r.Rule, d.Entries)

@@ -123,6 +123,25 @@ rls_unmatched_total{reason="unknown_domain"} 1
 	}
 }
 
+// TestShadowedIsCounted: what the switch for all rules lets pass counts as
+// shadowed, as under a rule's own shadow_mode.
+func TestShadowedIsCounted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "domain: t\ndescriptors: [{key: k, rate_limit: {requests_per_unit: 0, unit: minute}}]")
+	metrics := telemetry.New("test")
+	b.set = rules.Bind(b.set.Tree, rules.Options{}, metrics)
+	client := rlspb.NewRateLimitServiceClient(dial(t, service.Config{
+		Rules: func() *rules.Set { return b.set }, Store: b.store, Metrics: metrics, Options: service.Options{Shadow: true},
+	}))
+	if answer, err := client.ShouldRateLimit(t.Context(), wire("t", "k", "1")); err != nil || answer.GetOverallCode() != rlspb.RateLimitResponse_OK {
+		t.Errorf("%v, %v, want OK", answer, err)
+	}
+	counted := metrics.Decisions(telemetry.Series{Domain: "t", Rule: "t.k", Algorithm: "deny"})
+	if over, shadowed := testutil.ToFloat64(counted.OverLimit), testutil.ToFloat64(counted.Shadowed); over != 0 || shadowed != 1 {
+		t.Errorf("%v over, %v shadowed, want 0 and 1", over, shadowed)
+	}
+}
+
 // TestFaultsAreNeverUnknown: whatever fails, Envoy gets a gRPC error that its
 // failure mode applies to.
 func TestFaultsAreNeverUnknown(t *testing.T) {

@@ -95,7 +95,7 @@ func (s *Settings) process(f flags) bool {
 	case "http-addr":
 		f.text(&s.HTTPAddr, ":8080", "`address` of /json, /healthcheck and /metrics")
 	case "admin-addr":
-		f.text(&s.AdminAddr, "127.0.0.1:6070", "`address` of the operator's pages, /config and /rlconfig; :6070 with --compat")
+		f.text(&s.AdminAddr, "127.0.0.1:6070", "`address` of the operator's pages, /config and /rlconfig; :6070 with --compat, empty = off")
 	case "pprof":
 		f.yes(&s.PProf, "add /debug/pprof to the operator's pages")
 	case "drain-delay":

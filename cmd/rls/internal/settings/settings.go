@@ -135,11 +135,20 @@ func (s *Settings) check() error {
 	case s.DrainDelay < 0 || s.DrainTimeout < 0:
 		return errors.New("--drain-delay and --drain-timeout must not be negative")
 	}
+	for name, address := range map[string]string{"--grpc-addr": s.GRPCAddr, "--http-addr": s.HTTPAddr} {
+		if s.LogFormat != "" && address == "" { // a command that listens
+			return fmt.Errorf("%s is empty, must be an address such as :8081", name)
+		}
+	}
 	if s.Backend == "redis" {
 		if err := s.checkRedis(); err != nil {
 			return err
 		}
 	}
+	return s.checkHeaders()
+}
+
+func (s *Settings) checkHeaders() error {
 	for _, h := range s.ResponseHeaders {
 		if !slices.Contains(responseHeaders, h) {
 			return fmt.Errorf("--response-headers has %q, must be of %s", h, strings.Join(responseHeaders, ", "))

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -21,7 +22,7 @@ const scanned = 1000
 // OpenReplay opens an empty backend on the clock now. With Redis its keys have a
 // prefix that no other run has; close removes them.
 func OpenReplay(ctx context.Context, s *settings.Settings, now func() int64) (b backend.Backend, closing func() error, err error) {
-	keep := local.New(local.Options{Now: now, MaxKeys: s.LocalMaxKeys})
+	keep := local.New(local.Options{Now: now, MaxKeys: s.LocalMaxKeys, SweepEvery: math.MaxInt64}) // the sweeper would go by the wall clock
 	st := &Store{Backend: keep, Local: keep}
 	if s.Backend != "redis" {
 		return st, st.Close, nil

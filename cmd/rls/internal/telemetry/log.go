@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -15,7 +17,7 @@ import (
 // Logger writes to w: format json or console, level debug, info, warn or error.
 func Logger(w io.Writer, format, level string) (*zap.Logger, error) {
 	at, err := zapcore.ParseLevel(level)
-	if err != nil {
+	if err != nil || at > zapcore.ErrorLevel {
 		return nil, fmt.Errorf("log level is %q, must be debug, info, warn or error", level)
 	}
 	config := zap.NewProductionEncoderConfig()
@@ -73,3 +75,12 @@ func (g grpcLog) Fatal(args ...any)                 { g.log.Fatal("grpc", zap.St
 func (g grpcLog) Fatalln(args ...any)               { g.Fatal(args...) }
 func (g grpcLog) Fatalf(format string, args ...any) { g.Fatal(fmt.Sprintf(format, args...)) }
 func (g grpcLog) V(int) bool                        { return false }
+
+// Printable is text for a page or a table: as it is, or quoted where it holds
+// characters that would make another line or steer a terminal.
+func Printable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return text
+	}
+	return strconv.Quote(text)
+}

@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,21 +79,21 @@ type Series struct{ Domain, Rule, Algorithm string }
 // Decisions are the counters of one rule.
 func (m *Metrics) Decisions(s Series) *Decisions {
 	of := func(verdict string) prometheus.Counter {
-		return m.decisions.WithLabelValues(s.Domain, s.Rule, s.Algorithm, verdict)
+		return m.decisions.WithLabelValues(text(s.Domain), text(s.Rule), s.Algorithm, verdict)
 	}
 	return &Decisions{OK: of("ok"), OverLimit: of("over_limit"), Shadowed: of("shadowed"), Failed: of("failed")}
 }
 
 // Forget drops the counters of a rule that is no longer there.
 func (m *Metrics) Forget(s Series) {
-	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": s.Domain, "rule": s.Rule, "algorithm": s.Algorithm})
-	m.degraded.DeletePartialMatch(prometheus.Labels{"domain": s.Domain, "rule": s.Rule})
+	m.decisions.DeletePartialMatch(prometheus.Labels{"domain": text(s.Domain), "rule": text(s.Rule), "algorithm": s.Algorithm})
+	m.degraded.DeletePartialMatch(prometheus.Labels{"domain": text(s.Domain), "rule": text(s.Rule)})
 }
 
 // Degraded is the counter of descriptors of a rule that something else than the
 // store decided.
 func (m *Metrics) Degraded(domain, rule, source string) prometheus.Counter {
-	return m.degraded.WithLabelValues(domain, rule, source)
+	return m.degraded.WithLabelValues(text(domain), text(rule), source)
 }
 
 // Unmatched is the counter of descriptors without a rule, for unknown_domain or
@@ -113,7 +114,7 @@ func (m *Metrics) Loaded(source, hash string, rules int, at time.Time) {
 	m.rules.Set(float64(rules))
 	m.loaded.Set(float64(at.Unix()))
 	m.config.Reset()
-	m.config.WithLabelValues(source, hash).Set(1)
+	m.config.WithLabelValues(text(source), hash).Set(1)
 }
 
 // Refused records a load of rules that failed.
@@ -128,3 +129,6 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 func (m *Metrics) Counter(name, help string, read func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "rls", Name: name, Help: help}, read))
 }
+
+// text is a label's value: rule files and paths may hold any bytes, a label may not.
+func text(label string) string { return strings.ToValidUTF8(label, "\uFFFD") }

@@ -19,8 +19,7 @@ import (
 const maxHits = 1<<53 - 1
 
 // refund takes hits from a counter, but no more than it has, and gives what is left.
-const refund = `local held = redis.call('GET', KEYS[1]) or '0'
-if held == '0' or string.sub(held, 1, 1) == '-' then return 0 end
+const refund = `local held = redis.call('GET', KEYS[1]) or 0
 return redis.call('DECRBY', KEYS[1], string.format('%.0f', math.min(held, ARGV[1])))`
 
 func (s *Store) jitter() time.Duration {

@@ -27,8 +27,7 @@ func (o *overs) recall(c *counter) (held int64, ok bool) {
 	return held, ok && held > c.ask.Rule.Limit.Limit()
 }
 
-// learn keeps what a counter holds if that is over its limit, and forgets it
-// after a refund.
+// learn keeps what a counter holds if that is over its limit or less than before.
 func (o *overs) learn(c *counter, held int64) {
 	if o == nil || c.adds >= 0 && held <= c.ask.Rule.Limit.Limit() {
 		return
@@ -40,7 +39,7 @@ func (o *overs) learn(c *counter, held int64) {
 		delete(o.held, c.key)
 		o.bytes -= size
 	}
-	if c.adds < 0 || size > o.most {
+	if size > o.most {
 		return
 	}
 	for key := range o.held {

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestServerOptions: URLs and the addresses of envoyproxy/ratelimit say the same.
+func TestServerOptions(t *testing.T) {
+	t.Parallel()
+	type found struct {
+		Mode           redis.Mode
+		Addrs          []string
+		Master         string
+		Database       int
+		User, Password string
+		Sentinel       string
+		TLS            bool
+	}
+	file := write(t, t.TempDir(), "password", "p@ss:/%#word\r\n")
+	for _, row := range []struct {
+		name string
+		in   settings.Redis
+		want found
+	}{
+		{"URL", settings.Redis{URL: "redis://u:p%40@h:1/3"}, found{Addrs: []string{"h:1"}, Database: 3, User: "u", Password: "p@"}},
+		{"URL with TLS", settings.Redis{URL: "rediss://h:1"}, found{Addrs: []string{"h:1"}, TLS: true}},
+		{"address", settings.Redis{URL: "h:1", Socket: "tcp", Type: "SINGLE"}, found{Addrs: []string{"h:1"}}},
+		{"address with TLS", settings.Redis{URL: "h:1", TLS: true}, found{Addrs: []string{"h:1"}, TLS: true}},
+		{"socket", settings.Redis{URL: "/run/r.sock", Socket: "unix"}, found{Addrs: []string{"/run/r.sock"}}},
+		{
+			"sentinels",
+			settings.Redis{URL: "main,a:1,b:2", Type: "Sentinel", SentinelAuth: "s"},
+			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1", "b:2"}, Sentinel: "s"},
+		},
+		{"cluster", settings.Redis{URL: "a:1,b:2", Type: "CLUSTER"}, found{Mode: redis.Cluster, Addrs: []string{"a:1", "b:2"}}},
+		{"password", settings.Redis{URL: "h:1", Auth: "secret"}, found{Addrs: []string{"h:1"}, Password: "secret"}},
+		{"user and password", settings.Redis{URL: "h:1", Auth: "u:se:cret"}, found{Addrs: []string{"h:1"}, User: "u", Password: "se:cret"}},
+		{"flags win over the URL", settings.Redis{URL: "redis://x:y@h:1", Username: "u", Password: "p"}, found{Addrs: []string{"h:1"}, User: "u", Password: "p"}},
+		{
+			"files",
+			settings.Redis{URL: "main,a:1", Type: "sentinel", Username: "u", PasswordFile: file, SentinelFile: file},
+			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1"}, User: "u", Password: "p@ss:/%#word", Sentinel: "p@ss:/%#word"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o, err := serverOptions(&row.in, "--redis")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := found{Mode: o.Mode, Addrs: o.Addrs, Master: o.Master, Database: o.Database, TLS: o.TLS != nil}
+			if o.Credentials != nil {
+				got.User, got.Password, _ = o.Credentials()
+			}
+			if o.SentinelCredentials != nil {
+				_, got.Sentinel, _ = o.SentinelCredentials()
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestServerOptionsErrors are one line that names the flag and no secret.
+func TestServerOptionsErrors(t *testing.T) {
+	t.Parallel()
+	empty := write(t, t.TempDir(), "empty", "\n")
+	for _, row := range []struct {
+		name, want string
+		in         settings.Redis
+	}{
+		{"no port", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "hunter2"}},
+		{"socket without a path", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "h:1", Socket: "unix"}},
+		{"two", "--redis-url: a single redis has several addresses, must have one", settings.Redis{URL: "a:1,b:2"}},
+		{"no sentinel", "--redis-url: must be the master's name and the sentinels' addresses, with commas between", settings.Redis{URL: "m", Type: "sentinel"}},
+		{"type", `--redis-url: the type is "ring", must be single, sentinel or cluster`, settings.Redis{URL: "h:1", Type: "ring"}},
+		{"no such file", "--redis-password-file: open /nonexistent: no such file or directory", settings.Redis{URL: "h:1", PasswordFile: "/nonexistent"}},
+		{"empty file", "--redis-password-file: " + empty + " is empty, must hold a secret", settings.Redis{URL: "h:1", PasswordFile: empty}},
+		{"no certificate", "--redis-tls: " + empty + " has no certificate in PEM", settings.Redis{URL: "h:1", TLS: true, CA: empty}},
+		{"password in a URL", "--redis-url: the port in the URL of redis is no number from 1 to 65535", settings.Redis{URL: "redis://u:hunter2@h:x"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := serverOptions(&row.in, "--redis")
+			if err == nil || err.Error() != row.want || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
+// authority signs certificates.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	a.cert, a.key = a.sign("authority", true)
+	return a
+}
+
+func (a *authority) sign(name string, ca bool) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: ca, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, by)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if c, err = x509.ParseCertificate(der); err != nil {
+		a.t.Fatal(err)
+	}
+	return c, key
+}
+
+// files writes a pair of certificate and key.
+func (a *authority) files(dir, name string) (cert, key string) {
+	a.t.Helper()
+	c, k := a.sign(name, false)
+	der, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return write(a.t, dir, "cert", text("CERTIFICATE", c.Raw)), write(a.t, dir, "key", text("PRIVATE KEY", der))
+}
+
+// shake lets a client of c meet a server with the name of a certificate. It gives
+// the client's name and the client's error.
+func (a *authority) shake(c *tls.Config, server string) (client string, err error) {
+	a.t.Helper()
+	cert, key := a.sign(server, false)
+	near, far := net.Pipe()
+	defer near.Close() //nolint:errcheck // a pipe
+	done := make(chan string, 1)
+	go func() {
+		defer far.Close() //nolint:errcheck // a pipe
+		conn := tls.Server(far, &tls.Config{
+			Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12,
+		})
+		name := ""
+		if conn.HandshakeContext(a.t.Context()) == nil && len(conn.ConnectionState().PeerCertificates) > 0 {
+			name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+		}
+		done <- name
+	}()
+	c = c.Clone()
+	c.ServerName, c.SessionTicketsDisabled, c.MaxVersion = "redis", true, tls.VersionTLS12
+	err = tls.Client(near, c).HandshakeContext(a.t.Context())
+	near.Close() //nolint:errcheck // a pipe
+	return <-done, err
+}
+
+// TestTLS: who signed a server's certificate is always checked, its name unless
+// told otherwise, and our own certificate is read for each connection.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ours, others := newAuthority(t), newAuthority(t)
+	dir := t.TempDir()
+	ca := write(t, dir, "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.cert.Raw})))
+	cert, key := ours.files(dir, "first")
+	for _, row := range []struct {
+		name   string
+		skip   bool
+		by     *authority
+		server string
+		fails  bool
+	}{
+		{"the right one", false, ours, "redis", false},
+		{"another name", false, ours, "other", true},
+		{"another name, allowed", true, ours, "other", false},
+		{"another signer", false, others, "redis", true},
+		{"another signer, of any name", true, others, "redis", true},
+	} {
+		c, err := tlsConfig(&settings.Redis{CA: ca, SkipHostname: row.skip})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := row.by.shake(c, row.server); (err != nil) != row.fails {
+			t.Errorf("%s: %v, want an error: %t", row.name, err, row.fails)
+		}
+	}
+	c, err := tlsConfig(&settings.Redis{CA: ca, Cert: cert, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"first", "second"} {
+		ours.files(dir, name)
+		if got, err := ours.shake(c, "redis"); got != name || err != nil {
+			t.Errorf("the server sees %q, %v, want %q", got, err, name)
+		}
+	}
+	if _, err := tlsConfig(&settings.Redis{Cert: ca, Key: key}); err == nil {
+		t.Error("a key of another certificate is taken")
+	}
+}
