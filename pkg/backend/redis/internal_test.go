@@ -282,3 +282,31 @@ func TestBatchSizes(t *testing.T) {
 		t.Errorf("%d asks, trips (-want +got):\n%s", asks, diff)
 	}
 }
+
+// protocolError is an error reply as the client has it.
+type protocolError string
+
+func (e protocolError) Error() string { return string(e) }
+
+// RedisError implements goredis.Error.
+func (protocolError) RedisError() {}
+
+// TestTryAgain sends the keys of a command alone when some of them have moved, and
+// gives up on a key that is alone already, or that is sent around.
+func TestTryAgain(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	n.batcher = batcher{node: n, queue: make(chan *call, 1), closed: make(chan struct{})}
+	c, again := newCall(), protocolError("TRYAGAIN Multiple keys request during rehashing of slot")
+	if err := new(cluster).redirect(n, c, again); err != nil || !c.alone || len(n.batcher.queue) != 1 {
+		t.Errorf("error %v, alone %t, %d calls wait", err, c.alone, len(n.batcher.queue))
+	}
+	if err := new(cluster).redirect(n, <-n.batcher.queue, again); err == nil {
+		t.Error("a key alone is sent again")
+	}
+	c = newCall()
+	c.hops = maxHops
+	if err := new(cluster).redirect(n, c, protocolError("MOVED 1 h:1")); err == nil {
+		t.Error("a key is sent around for ever")
+	}
+}

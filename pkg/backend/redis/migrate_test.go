@@ -108,3 +108,41 @@ func TestRD03Migration(t *testing.T) {
 		t.Errorf("errors by kind are %s", got)
 	}
 }
+
+// TestRD03HalfMoved leaves a slot between two nodes: new keys of it are decided by
+// the node that it goes to.
+func TestRD03HalfMoved(t *testing.T) {
+	t.Parallel()
+	c := ownCluster(t)
+	s := openCluster(t, c, redis.Options{})
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key := "k"
+	for i := 0; redis.SlotOf(s.prefix+"1{}"+key) >= 16384/3; i++ {
+		key = strconv.Itoa(i)
+	}
+	slot := redis.SlotOf(s.prefix + "1{}" + key)
+	ctx := t.Context()
+	source, target := s.masters[0].Do(ctx, "CLUSTER", "MYID").Val(), s.masters[1].Do(ctx, "CLUSTER", "MYID").Val()
+	for client, args := range map[*goredis.Client][]any{
+		s.masters[1]: {"CLUSTER", "SETSLOT", slot, "IMPORTING", source},
+		s.masters[0]: {"CLUSTER", "SETSLOT", slot, "MIGRATING", target},
+	} {
+		if err := client.Do(ctx, args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 3, Window: time.Hour})
+	if got := s.admitted(t, 5, ask(key, r, 1)); got != 3 {
+		t.Errorf("admitted %d, want 3", got)
+	}
+	if n := s.masters[1].DBSize(ctx).Val(); n != 1 {
+		t.Errorf("the new node has %d keys, want 1", n)
+	}
+	for _, m := range []int{1, 0} {
+		if err := s.masters[m].Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", target).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+}
