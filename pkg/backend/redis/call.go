@@ -168,7 +168,7 @@ func (c *call) link() {
 // lead is the item with the rule of i in the chain that ends with tail, or -1.
 func (c *call) lead(i, tail int) int {
 	for ; tail >= 0; tail = c.items[tail].prev {
-		if c.items[tail].rule == c.items[i].rule {
+		if c.items[tail].rule.Same(c.items[i].rule) {
 			return tail
 		}
 	}
