@@ -48,25 +48,41 @@ func StartRedis(ctx context.Context, path string, ports *Ports, args ...string) 
 // Addr is where the server listens.
 func (r *Redis) Addr() string { return Loopback(r.Port) }
 
-// ping wants an answer, be it that a password is missing.
-func (r *Redis) ping(ctx context.Context) error {
+// Do sends one command whose words have no spaces, and returns the answer's text.
+func (r *Redis) Do(ctx context.Context, words ...string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", r.Addr())
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer conn.Close() //nolint:errcheck // it answered
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
-			return err
+			return "", err
 		}
 	}
-	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-		return err
+	if _, err := conn.Write([]byte(strings.Join(words, " ") + "\r\n")); err != nil {
+		return "", err
 	}
-	answer := make([]byte, 64)
+	answer := make([]byte, 4096)
 	n, err := conn.Read(answer)
-	if text := string(answer[:n]); err == nil && !strings.HasPrefix(text, "+PONG") && !strings.HasPrefix(text, "-NOAUTH") {
+	if err != nil {
+		return "", err
+	}
+	text := string(answer[:n])
+	if message, failed := strings.CutPrefix(text, "-"); failed {
+		return "", fmt.Errorf("redis answers %q to %s", message, words[0])
+	}
+	return text, nil
+}
+
+// ping wants an answer, be it that a password is missing.
+func (r *Redis) ping(ctx context.Context) error {
+	text, err := r.Do(ctx, "PING")
+	if err != nil && strings.Contains(err.Error(), "NOAUTH") {
+		return nil
+	}
+	if err == nil && !strings.HasPrefix(text, "+PONG") {
 		return fmt.Errorf("redis answers %q", text)
 	}
 	return err

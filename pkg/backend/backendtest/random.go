@@ -27,6 +27,7 @@ type Walk struct {
 	Seed     uint64
 	Keys     int    // of each algorithm; 0 = 4, so that most are met again
 	StepBack bool   // whether the clock steps back at times
+	Steady   bool   // whether each key keeps to one rule
 	Check    func() // called after each step, if not nil
 }
 
@@ -35,6 +36,7 @@ type walker struct {
 	*rand.Rand
 	rules [][]*backend.Rule // by shape
 	keys  int               // of each shape
+	one   bool              // rule for each key
 }
 
 // Run walks. The backend must be empty and go by the clock.
@@ -60,7 +62,7 @@ func (w Walk) Run(t *testing.T, store backend.Backend, clock *Clock) {
 
 func newWalker(t *testing.T, o Walk) *walker {
 	t.Helper()
-	w := &walker{Rand: rand.New(rand.NewPCG(o.Seed, o.Seed)), keys: cmp.Or(o.Keys, 4)} //nolint:gosec // a run must repeat
+	w := &walker{Rand: rand.New(rand.NewPCG(o.Seed, o.Seed)), keys: cmp.Or(o.Keys, 4), one: o.Steady} //nolint:gosec // a run must repeat
 	for _, shape := range shapes() {
 		all := []numbers{{3, 0, time.Second}, {7, 0, time.Second}, {7, 0, time.Second}, {1 << 16, 0, time.Second}}
 		if shape.name != "log" && shape.name != "leaky queue" {
@@ -142,8 +144,11 @@ func (w *walker) request() *backend.Request {
 	again := false
 	for range []int{1 + w.IntN(4), 9 + w.IntN(20)}[w.pick(30, 1)] {
 		if !again {
-			shape := w.IntN(len(w.rules))
-			key, rules = fmt.Appendf(nil, "%d/%d", shape, w.IntN(w.keys)), w.rules[shape]
+			shape, number := w.IntN(len(w.rules)), w.IntN(w.keys)
+			key, rules = fmt.Appendf(nil, "%d/%d", shape, number), w.rules[shape]
+			if w.one {
+				rules = rules[number%len(rules):][:1]
+			}
 			rule = rules[w.IntN(len(rules))]
 		}
 		req.Asks = append(req.Asks, backend.Ask{

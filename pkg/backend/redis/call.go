@@ -86,11 +86,10 @@ const (
 	modeDeny   = 4
 )
 
-// What a group does beside its decision.
+// What a group does beside its decision, a bit each.
 const (
-	charges   = iota
-	looks     // writes nothing
-	tellsBoth // as charges, and says what would be there without the charges
+	looks     = 1 // writes nothing
+	tellsBoth = 2 // says what would be there without the charges, too
 )
 
 func newCall() *call { return &call{done: make(chan struct{}, 1)} }
@@ -204,11 +203,11 @@ func (c *call) compact() {
 func (c *call) form(req *backend.Request, answers []backend.Answer) {
 	g := &c.group
 	*g = group{modes: g.modes[:0], owners: g.owners[:0]}
-	switch {
-	case req.Charge == backend.Look:
-		g.mode = looks
-	case slices.ContainsFunc(c.items, func(it item) bool { return it.prev >= 0 }):
-		g.mode = tellsBoth
+	if req.Charge == backend.Look {
+		g.mode |= looks
+	}
+	if slices.ContainsFunc(c.items, func(it item) bool { return it.prev >= 0 }) {
+		g.mode |= tellsBoth
 	}
 	if req.QuotaPass {
 		g.quotas = 1

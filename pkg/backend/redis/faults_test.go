@@ -134,8 +134,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestExpiries heals keys without expiry, and wants the right one of others.
-func TestExpiries(t *testing.T) {
+// TestRD05Expiries heals keys without expiry, and wants the right one of others.
+func TestRD05Expiries(t *testing.T) {
 	t.Parallel()
 	for name, p := range kinds(5, time.Hour) {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,9 @@ type harness struct {
 	ports  proc.Ports
 	path   string
 	shared *proc.Redis // for tests that need no server of their own
-	opened atomic.Int64
+
+	cluster *proc.RedisCluster // likewise
+	opened  atomic.Int64
 }
 
 var shared harness //nolint:gochecknoglobals // TestMain has no other way to hand it over
@@ -50,8 +53,16 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 	if h.shared, err = proc.StartRedis(ctx, h.path, &h.ports); err != nil {
 		return 0, err
 	}
+	folder, err := os.MkdirTemp("", "rls-redis-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a folder of the system's
+	if h.cluster, err = proc.StartRedisCluster(ctx, h.path, folder, &h.ports, 3); err != nil {
+		return 0, err
+	}
 	code = m.Run()
-	if err := h.shared.Stop(); err != nil {
+	if err := errors.Join(h.shared.Stop(), h.cluster.Stop()); err != nil {
 		return code, err
 	}
 	if code == 0 {
@@ -60,19 +71,28 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// ownServer is a server that no other test uses.
-func ownServer(t *testing.T) *proc.Redis {
+// prefix is one that no other test has, of one length, since memory goes by steps.
+func (h *harness) prefix() string { return fmt.Sprintf("%03x-", h.opened.Add(1)) }
+
+// ownServer is a server that no other test uses. A replica keeps a file.
+func ownServer(t *testing.T, args ...string) *proc.Redis {
 	t.Helper()
-	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports)
+	args = append([]string{"--dir", t.TempDir()}, args...)
+	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), shared.path, &shared.ports, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	stopAfter(t, server)
+	return server
+}
+
+func stopAfter(t *testing.T, p interface{ Stop() error }) {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return server
 }
 
 // store is a backend under test, on a part of a server's keys that is its own.
@@ -89,7 +109,7 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	t.Helper()
 	s := &store{
 		client: goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2}),
-		prefix: fmt.Sprintf("t%d-", shared.opened.Add(1)),
+		prefix: shared.prefix(),
 	}
 	o.Addrs, o.KeyPrefix = []string{server.Addr()}, s.prefix
 	if o.Budget == 0 {

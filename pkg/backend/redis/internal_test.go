@@ -178,3 +178,107 @@ func TestBusy(t *testing.T) {
 		t.Errorf("answer is %+v", a)
 	}
 }
+
+func TestCheckServer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, version, policy string
+		fails                 bool
+		warnings              int
+	}{
+		{"oldest", "6.2.0", "noeviction", false, 0},
+		{"newer", "7.0.15", "volatile-ttl", false, 1},
+		{"newest", "10.0", "", false, 0},
+		{"too old", "6.0.9", "noeviction", true, 0},
+		{"much too old", "5.9.9", "noeviction", true, 0},
+		{"none", "", "noeviction", true, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			warnings := 0
+			n := &node{warn: func(string) { warnings++ }}
+			err := n.check("# Server\r\nredis_version:" + test.version + "\r\nmaxmemory_policy:" + test.policy + "\r\n")
+			if (err != nil) != test.fails || warnings != test.warnings {
+				t.Errorf("error %v, %d warnings", err, warnings)
+			}
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	b := &breaker{tripped: make(chan struct{}, 1)}
+	for range strikes - 1 {
+		b.struck(1)
+	}
+	b.answered()
+	for range strikes - 1 {
+		b.struck(1)
+	}
+	if b.open.Load() {
+		t.Error("open although an answer came between")
+	}
+	b.struck(1)
+	if !b.open.Load() || len(b.tripped) != 1 {
+		t.Error("not open after trips without an answer")
+	}
+	b.close()
+	b.struck(1)
+	if b.open.Load() {
+		t.Error("open after one trip")
+	}
+	b.struck(strikes)
+	if !b.open.Load() {
+		t.Error("not open although there was no connection")
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err  error
+		want Kind
+	}{
+		{ErrBusy, Busy},
+		{ErrOpen, Unavailable},
+		{ErrClosed, Unavailable},
+		{ErrTimeout, Timeout},
+		{context.Canceled, Timeout},
+		{errReply, Script},
+		{errors.New("EOF"), Unavailable},
+		{&replyError{"OOM command not allowed"}, OutOfMemory},
+		{&replyError{"WRONGTYPE Operation"}, WrongType},
+		{&replyError{"MASTERDOWN Link"}, Loading},
+		{&replyError{"LOADING Redis"}, Loading},
+		{&replyError{"CLUSTERDOWN Hash slot not served"}, ClusterDown},
+		{&replyError{"MOVED 1 h:1"}, Redirected},
+		{&replyError{"NOPERM this user"}, Denied},
+		{&replyError{"ERR value of another form"}, Script},
+		{&replyError{"NEWS of another kind"}, Other},
+	}
+	for _, test := range tests {
+		if got := KindOf(test.err); got != test.want {
+			t.Errorf("kind of %q is %v, want %v", test.err, got, test.want)
+		}
+	}
+	names := map[string]bool{}
+	for kind := range kinds {
+		names[kind.String()] = true
+	}
+	if len(names) != int(kinds) {
+		t.Errorf("the kinds are called %v", names)
+	}
+}
+
+func TestBatchSizes(t *testing.T) {
+	t.Parallel()
+	var s sizes
+	for _, asks := range []int{1, 2, 3, 4, 128, 129, 5000} {
+		s.count(asks)
+	}
+	trips, asks := s.read()
+	if diff := cmp.Diff(BatchSizes{1, 1, 2, 0, 0, 0, 0, 1, 2}, trips); diff != "" || asks != 5267 {
+		t.Errorf("%d asks, trips (-want +got):\n%s", asks, diff)
+	}
+}

@@ -1,15 +1,15 @@
 package redis_test
 
 import (
+	"bufio"
 	"context"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
@@ -42,45 +42,36 @@ func kinds(limit int64, window time.Duration) map[string]algorithms.Params {
 // the greetings of new connections.
 func commands(t *testing.T, server *proc.Redis, run func()) []string {
 	t.Helper()
-	watcher := goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2})
-	closeAfter(t, watcher)
-	lines := make(chan string, 1000)
-	monitor := watcher.Monitor(t.Context(), lines)
-	monitor.Start()
-	marker := goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2, DisableIdentity: true})
-	closeAfter(t, marker)
-	mark := func(text string) {
-		if err := marker.Echo(t.Context(), text).Err(); err != nil {
-			t.Error(err)
-		}
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", server.Addr())
+	if err != nil {
+		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for started := false; !started; { // MONITOR itself may come late
-			mark("begin")
-			select {
-			case line := <-lines:
-				started = strings.Contains(line, "begin")
-			case <-time.After(time.Millisecond):
-			}
-		}
-		run()
-		mark("end")
-	}()
-	<-ended
-	monitor.Stop()
+	closeAfter(t, conn)
+	if _, err := conn.Write([]byte("MONITOR\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(conn)
+	if !lines.Scan() || lines.Text() != "+OK" {
+		t.Fatalf("MONITOR is answered %q", lines.Text())
+	}
+	run()
+	if _, err := server.Do(t.Context(), "ECHO", "end"); err != nil {
+		t.Fatal(err)
+	}
 	var sent []string
-	for {
-		line := <-lines
+	for lines.Scan() {
+		line := lines.Text()
 		switch {
 		case strings.Contains(line, `"end"`):
 			return sent
-		case strings.Contains(line, " lua]"), strings.Contains(line, `"begin"`), strings.Contains(line, `"hello"`):
+		case strings.Contains(line, " lua]"), strings.Contains(line, `"hello"`):
 		default:
 			sent = append(sent, line)
 		}
 	}
+	t.Fatalf("what the server reports ends: %v", lines.Err())
+	return nil
 }
 
 func checkScriptCalls(t *testing.T, sent []string) {
@@ -92,8 +83,8 @@ func checkScriptCalls(t *testing.T, sent []string) {
 	}
 }
 
-// TestOneTrip wants one command of a client for a request of three asks.
-func TestOneTrip(t *testing.T) {
+// TestLT03OneTrip wants one command of a client for a request of three asks.
+func TestLT03OneTrip(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
 	s := open(t, server, redis.Options{})
@@ -169,8 +160,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestScriptFlush forgets the scripts again and again while requests run.
-func TestScriptFlush(t *testing.T) {
+// TestRD02ScriptFlush forgets the scripts again and again while requests run.
+func TestRD02ScriptFlush(t *testing.T) {
 	t.Parallel()
 	const requests = 200
 	server := ownServer(t)

@@ -7,11 +7,11 @@
 --   items   for each, which of the rules
 --   groups  of items that are decided together, each
 --           {first, last, what, over, quotas, quotas over, modes, owners, prevs}:
---           what 1 writes nothing, what 2 tells both values; over, quotas and quotas over are those of asks
---           without a key; of the others modes are 1 shadow + 2 quota + 4 if an
---           error is a refusal, and owners the items that decide for them; prevs
---           are the items whose outcomes these ones start from, or 0. Owners and
---           prevs count from 1 in the group
+--           what is 1 to write nothing + 2 to tell both values; over, quotas and
+--           quotas over are those of asks without a key; of the others modes are
+--           1 shadow + 2 quota + 4 if an error is a refusal, and owners the items
+--           that decide for them; prevs are the items whose outcomes these ones
+--           start from, or 0. Owners and prevs count from 1 in the group
 -- Returns lines: now, then for each item "value", what it was decided on, or
 -- "value|value" in a group that was refused, the second being what it was decided
 -- on when only refunds and post-paid charges were carried out, or "value/value" in
@@ -134,14 +134,14 @@ local function together(group)
   if over_limit(group, outcomes) then
     outcomes = chain(group, false, thought)
     spared, mark = outcomes, '|'
-  elseif group[3] == 2 then
+  elseif group[3] >= 2 then
     spared = chain(group, false, thought)
   end
   for _, prev in ipairs(group[9]) do starts[prev] = true end
   for i = first, group[2] do
     local k = i - first + 1
     local outcome = outcomes[k]
-    if group[3] ~= 1 and not starts[k] and not outcome.err then
+    if group[3] % 2 == 0 and not starts[k] and not outcome.err then
       local found = outcome
       while found.prev do found = found.prev end
       outcome.err = write(KEYS[i], rules[items[i]][1], found.value, outcome.new, outcome.reset)

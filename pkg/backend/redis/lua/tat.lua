@@ -5,7 +5,7 @@
 -- Rule:  {family, op, post, L, cost, its frac, slack, its frac, fill, its frac,
 --        us of the charge}, times in us with fractions over L; slack -1: never.
 local function tat(rule, value, now, charged)
-  local L, debt, frac, new = rule[4], 0, 0, nil
+  local op, L, debt, frac, new = rule[2], rule[4], 0, 0, nil
   if value then
     local at
     if find(value, '^%d+$') then
@@ -23,11 +23,10 @@ local function tat(rule, value, now, charged)
     debt = at - now
     if debt < 0 then
       debt, frac = 0, 0
-    elseif debt > rule[9] or debt == rule[9] and frac > rule[10] then
+    elseif op ~= -2 and (debt > rule[9] or debt == rule[9] and frac > rule[10]) then
       debt, frac, new = rule[9], rule[10], true -- heal
     end
   end
-  local op = rule[2]
   local fits = op < 0 or debt < rule[7] or debt == rule[7] and frac <= rule[8]
   local cost = rule[5]
   if op == -2 then cost = cost - max(0, now - rule[11]) end -- the rest has decayed

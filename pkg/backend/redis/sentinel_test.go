@@ -1,0 +1,71 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/redis"
+	"github.com/eb50146d/rls/test/proc"
+)
+
+// TestSentinel has sentinels with a password of their own promote a replica when
+// the master is gone.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	ctx := context.WithoutCancel(t.Context())
+	master := ownServer(t, "--requirepass", "data", "--masterauth", "data")
+	replica := ownServer(t, "--requirepass", "data", "--masterauth", "data", "--replicaof", "127.0.0.1", strconv.Itoa(master.Port))
+	client := connect(t, master, "default", "data")
+	eventually(t, "a replica", func() bool {
+		return strings.Contains(client.Info(ctx, "replication").Val(), "state=online")
+	})
+	addrs := []string{"127.0.0.1:1"} // one of them is down
+	for range 3 {
+		s, err := proc.StartSentinel(ctx, shared.path, t.TempDir(), &shared.ports, fmt.Sprintf(`
+sentinel monitor the-master 127.0.0.1 %d 2
+sentinel auth-pass the-master data
+sentinel down-after-milliseconds the-master 300
+sentinel failover-timeout the-master 2000
+requirepass guard
+sentinel sentinel-pass guard
+`, master.Port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopAfter(t, s)
+		addrs = append(addrs, s.Addr())
+	}
+	s := openAt(t, redis.Options{
+		Mode: redis.Sentinel, Master: "the-master", Credentials: known("", "data"), SentinelCredentials: known("", "guard"),
+	}, addrs...)
+	rule := yearly(t, backend.OnErrorFail)
+	eventually(t, "readiness", func() bool { return s.Ready(ctx) == nil })
+	eventually(t, "a decision", func() bool { return s.decides(t, rule) })
+	_, answers := s.decide(t, backend.Look, ask("k", rule, 0))
+	used := answers[0].Used
+	eventually(t, "the replica has it", func() bool { return client.Wait(ctx, 1, 0).Val() == 1 })
+	watcher := connectSentinel(t, addrs[1], "guard")
+	eventually(t, "sentinels that know each other and the replica", func() bool {
+		about := watcher.Master(ctx, "the-master").Val()
+		return about["num-other-sentinels"] == "2" && about["num-slaves"] == "1"
+	})
+	if err := master.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.checkPolicies(t)
+	eventually(t, "a decision of the new master", func() bool { return s.decides(t, rule) })
+	if _, answers = s.decide(t, backend.Look, ask("k", rule, 0)); answers[0].Used <= used {
+		t.Errorf("%d hits are counted, want more than the %d before", answers[0].Used, used)
+	}
+	if got := connect(t, replica, "default", "data").DBSize(ctx).Val(); got == 0 {
+		t.Error("the new master has no keys")
+	}
+	wrong := openAt(t, redis.Options{Mode: redis.Sentinel, Master: "another", SentinelCredentials: known("", "guard")}, addrs...)
+	if err := wrong.Ready(ctx); err == nil || !strings.Contains(err.Error(), "another") {
+		t.Errorf("readiness with a master that nobody knows: %v", err)
+	}
+}
