@@ -186,6 +186,8 @@ descriptors:
 	var theirs, ours int
 	for _, key := range keys(t, server.client) {
 		switch {
+		case strings.HasPrefix(key, "t_odd"):
+			t.Errorf("key %q is in a form that has whole seconds", key)
 		case strings.HasPrefix(key, "t_theirs_x_"):
 			theirs++
 			if n := server.client.Get(t.Context(), key).Val(); n != "4" {

@@ -81,6 +81,19 @@ func TestLT03OneCommandARequest(t *testing.T) {
 	if n := scripts() - before; n != requests {
 		t.Errorf("%d calls of the script for %d requests", n, requests)
 	}
+	if _, err := sendRaw(t.Context(), r, withHits(encode("exact", []string{"gcra", "y"}), 1000)); err != nil {
+		t.Fatal(err)
+	}
+	before = scripts()
+	eventually(t, "a refusal from memory", func() bool {
+		if got := code(t, r, "exact", "gcra", "y"); got != "OVER_LIMIT" {
+			t.Errorf("%s, want OVER_LIMIT", got)
+		}
+		return metric(t, r, "rls_over_limit_cache_answers_total") >= requests
+	})
+	if n := scripts() - before; n == 0 || n >= requests {
+		t.Errorf("%d calls of the script, want one a second", n)
+	}
 }
 
 // TestRedisReplay: a replay answers as on states of its own, and leaves nothing
