@@ -38,7 +38,7 @@ type Rule struct {
 // Same says whether two rules decide alike, so that hits of one key under both can
 // be added up.
 func (r *Rule) Same(o *Rule) bool {
-	return r == o || r.Group == o.Group && r.OnError == o.OnError && r.CountRefused == o.CountRefused && r.Limit.Equal(o.Limit)
+	return r == o || r.Group == o.Group && r.OnError == o.OnError && r.Limit.Equal(o.Limit)
 }
 
 // Mode is how an ask counts in the verdict.

@@ -92,5 +92,5 @@ descriptors:
 	delay("", slow, descriptor("deny", "1")) // refused
 	delay("667", slow)
 	b.options.Shadow = true
-	delay("", slow) // nothing is enforced
+	delay("", fast) // nothing is enforced
 }
