@@ -79,6 +79,9 @@ func checkSpacing(t *testing.T, up *proc.Upstream, start time.Time, admitted int
 		t.Fatalf("%d arrivals at the upstream, want %d", len(arrivals), admitted)
 	}
 	for i, a := range arrivals {
+		if i > 0 {
+			t.Logf("gap before arrival %d: %v", i, a.At.Sub(arrivals[i-1].At))
+		}
 		if slot := time.Duration(i)*interval - time.Millisecond; a.At.Sub(start) < slot {
 			t.Errorf("arrival %d after %v, want at least %v", i, a.At.Sub(start), slot)
 		}
