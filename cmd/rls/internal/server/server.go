@@ -15,9 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/eb50146d/rls/cmd/rls/internal/certs"
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
@@ -59,6 +61,7 @@ type Server struct {
 	metrics  *telemetry.Metrics
 	loader   *rules.Loader
 	store    *store.Store
+	certs    *certs.Server // of the gRPC port; nil: it is not encrypted
 	health   *health.Server
 	service  *service.Service
 	grpc     *grpc.Server
@@ -83,6 +86,9 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 		loader: rules.NewLoader(s.Config, options, m, log, now),
 	}
 	if err := srv.loader.Load(); err != nil {
+		return nil, err
+	}
+	if err := srv.secure(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -111,6 +117,17 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 	srv.serveGRPC()
 	srv.serveHTTP()
 	return srv, nil
+}
+
+// secure reads the certificates of the gRPC port, if it has any.
+func (s *Server) secure() (err error) {
+	if t := &s.settings.GRPCTLS; t.Use {
+		files := certs.Files{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, ClientName: t.ClientName}
+		if s.certs, err = certs.NewServer(files, s.log, s.now); err != nil {
+			return fmt.Errorf("--grpc-tls: %w", err)
+		}
+	}
+	return nil
 }
 
 // listen opens all ports, or none.
@@ -142,13 +159,17 @@ func (s *Server) listen(ctx context.Context) error {
 }
 
 func (s *Server) serveGRPC() {
-	s.grpc = grpc.NewServer(
+	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(headerTimeout),
-	)
+	}
+	if s.certs != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.certs.Config())))
+	}
+	s.grpc = grpc.NewServer(options...)
 	s.service.Register(s.grpc)
 	registerHealth(s.grpc, s.health)
 	reflection.Register(s.grpc)
