@@ -44,7 +44,10 @@ type Row struct {
 // Share leaves a replica's row under a name, in place of the one that it left
 // before, and says what the others know. One caller in each turn is told to look.
 func (r *Redis) Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (Shared, error) {
-	keys, client := r.sharedKeys(name)
+	keys, client, err := r.sharedKeys(ctx, name)
+	if err != nil {
+		return Shared{}, err
+	}
 	reply, err := goredis.NewScript(shareLua).Run(ctx, client, keys, replica, row, turn.Milliseconds(), rowsKept.Milliseconds()).StringSlice()
 	if err != nil {
 		r.shareFailed(err)
@@ -55,7 +58,10 @@ func (r *Redis) Share(ctx context.Context, name, replica string, row []byte, tur
 
 // Keep keeps the state of a name for all replicas.
 func (r *Redis) Keep(ctx context.Context, name string, state []byte) error {
-	keys, client := r.sharedKeys(name)
+	keys, client, err := r.sharedKeys(ctx, name)
+	if err != nil {
+		return err
+	}
 	if err := client.Set(ctx, keys[2], state, stateKept).Err(); err != nil {
 		r.shareFailed(err)
 		return fmt.Errorf("keeping a state in redis: %w", err)
@@ -64,15 +70,21 @@ func (r *Redis) Keep(ctx context.Context, name string, state []byte) error {
 }
 
 // sharedKeys are the keys of a name, all in one slot, and the client of their node.
-func (r *Redis) sharedKeys(name string) ([]string, *goredis.Client) {
+func (r *Redis) sharedKeys(ctx context.Context, name string) ([]string, *goredis.Client, error) {
 	sum := sha256.Sum256([]byte(name))
 	tag := hex.EncodeToString(sum[:16])
 	key := r.keys.prefix + "1ad{" + tag + "}:"
 	node := r.single
-	if r.cluster != nil {
-		node = r.cluster.nodeOf(slotOf([]byte(tag)))
+	if c := r.cluster; c != nil {
+		slot := slotOf([]byte(tag))
+		if c.slots[slot].Load() == nil {
+			if err := c.refresh(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
+		node = c.nodeOf(slot)
 	}
-	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load()
+	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load(), nil
 }
 
 // shareFailed has the slots asked for anew, for the next turn.

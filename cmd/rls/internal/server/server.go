@@ -19,9 +19,11 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
+	"github.com/eb50146d/rls/cmd/rls/internal/feedback"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/steer"
 	"github.com/eb50146d/rls/cmd/rls/internal/store"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
 )
@@ -59,6 +61,9 @@ type Server struct {
 	metrics  *telemetry.Metrics
 	loader   *rules.Loader
 	store    *store.Store
+	steering *steer.Steering
+	book     *feedback.Book
+	feedback *feedback.Service
 	health   *health.Server
 	service  *service.Service
 	grpc     *grpc.Server
@@ -82,12 +87,13 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 		settings: s, log: log, metrics: m, health: health.NewServer(), now: now,
 		loader: rules.NewLoader(s.Config, options, m, log, now),
 	}
-	if err := srv.loader.Load(); err != nil {
-		return nil, err
-	}
 	var err error
 	if srv.store, err = store.Open(s, storeClock(), log); err != nil {
 		return nil, err
+	}
+	srv.adapt()
+	if err := srv.loader.Load(); err != nil {
+		return nil, errors.Join(err, srv.store.Close())
 	}
 	if err := srv.listen(ctx); err != nil {
 		return nil, errors.Join(err, srv.store.Close())
@@ -150,6 +156,7 @@ func (s *Server) serveGRPC() {
 		grpc.ConnectionTimeout(headerTimeout),
 	)
 	s.service.Register(s.grpc)
+	s.feedback.Register(s.grpc)
 	registerHealth(s.grpc, s.health)
 	reflection.Register(s.grpc)
 }
