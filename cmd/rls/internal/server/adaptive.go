@@ -20,7 +20,7 @@ func (s *Server) adapt() {
 	}
 	s.steering = steer.New(o)
 	s.loader.Prepare = s.steering.Prepare
-	s.feedback = feedback.New(feedback.Config{Book: s.book, Limits: s.limits, Log: s.log})
+	s.feedback = feedback.New(feedback.Config{Book: s.book, Allow: s.allow, Limits: s.limits, Log: s.log})
 	s.metrics.Registry.MustRegister(steer.NewCollector(s.steering), newFeedbackMetrics(s.book))
 }
 
