@@ -125,6 +125,8 @@ func (c *call) prepare(req *backend.Request, answers []backend.Answer, keys *key
 	if c.grouped {
 		c.link()
 		c.form(req, answers)
+	} else if len(c.items) == 1 {
+		c.items[0].lone = true
 	}
 }
 
