@@ -65,7 +65,7 @@ func (c *priced) pack(p *packer) {
 	switch r.Kind().Family() {
 	case algorithms.TATFamily:
 		s, family := r.MicroStep(c.hits), int64(tatFamily)
-		if c.lone && op == opCharge && post == 0 && s.Cost.Frac == 0 {
+		if c.lone && op == opCharge && s.Cost.Frac == 0 {
 			family = loneFamily
 		}
 		p.ints(family, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac, c.at)

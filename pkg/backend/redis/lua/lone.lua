@@ -1,6 +1,6 @@
--- Most requests are one charge of whole us which is not post-paid and fits. Such a
--- one is carried out here as tat.lua would, for four fifths of the time. Whatever
--- else there is gets no line yet.
+-- Most requests are one charge of whole us that fits. Such a one is carried out
+-- here as tat.lua would, in four fifths of the time. Whatever else there is gets no
+-- line yet.
 local lone_family, undecided = 5, false
 for i = 1, #KEYS do
   local key, rule, line = KEYS[i], rules[items[i]], false
