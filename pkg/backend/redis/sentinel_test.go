@@ -12,9 +12,9 @@ import (
 	"github.com/eb50146d/rls/test/proc"
 )
 
-// TestSentinel has sentinels with a password of their own promote a replica when
+// TestRD09Sentinel has sentinels with a password of their own promote a replica when
 // the master is gone.
-func TestSentinel(t *testing.T) {
+func TestRD09Sentinel(t *testing.T) {
 	t.Parallel()
 	ctx := context.WithoutCancel(t.Context())
 	master := ownServer(t, "--requirepass", "data", "--masterauth", "data")
