@@ -84,6 +84,31 @@ func TestOwnRefusalChargesNothing(t *testing.T) {
 	}
 }
 
+// TestKeylessRefusalChargesNothing has an ask without a key refuse a request, by its
+// rule or by its policy: Redis knows that when it decides, and charges nothing that
+// would have to be given back.
+func TestKeylessRefusalChargesNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, shared.shared, redis.Options{})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+	deny := newRule(t, algorithms.Params{Kind: algorithms.Deny})
+	failing := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour + time.Nanosecond})
+	failing.OnError = backend.OnErrorDeny // nanoseconds are not for Redis
+	for name, rule := range map[string]*backend.Rule{"a rule that denies": deny, "a policy that denies": failing} {
+		for _, mode := range []backend.Mode{0, backend.Quota} {
+			refusing, good := ask("none", rule, 1), ask("k", r, 1)
+			refusing.Mode = mode
+			before := s.Stats().Nodes[0].Asks
+			if verdict, answers := s.decide(t, backend.AllOrNothing, refusing, good); verdict != backend.OverLimit || answers[1].Remaining != 5 {
+				t.Errorf("%s, mode %d: verdict is %d: %+v", name, mode, verdict, answers)
+			}
+			if got := s.Stats().Nodes[0].Asks - before; got != 1 {
+				t.Errorf("%s, mode %d: %d asks, want no second one that gives back", name, mode, got)
+			}
+		}
+	}
+}
+
 // TestClusterHostile wants values with braces to keep to their own states and to
 // be on all nodes.
 func TestClusterHostile(t *testing.T) {
