@@ -18,7 +18,7 @@ func TestRedisReload(t *testing.T) {
 	r := startRLS(t, f.dir, server.backendArgs()...)
 	spend := func(what string, want int) {
 		t.Helper()
-		if ok := admits(t, r, 20, "t", "k", "1"); ok != want {
+		if ok := admits(t, r, 20, "k", "1"); ok != want {
 			t.Errorf("%s: %d admitted, want %d", what, ok, want)
 		}
 	}
