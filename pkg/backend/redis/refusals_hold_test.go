@@ -145,6 +145,24 @@ func (g *gated) Decide(ctx context.Context, req *backend.Request, answers []back
 	return verdict
 }
 
+// TestRefusalsHoldFromTheQuestion: a second after it was asked, however late the
+// answer came, since a refund may have come just after.
+func TestRefusalsHoldFromTheQuestion(t *testing.T) {
+	t.Parallel()
+	clock := backendtest.NewClock()
+	gate := &gated{Backend: local.New(local.Options{Now: clock.Now})}
+	r := redis.NewRefusals(gate, redis.RefusalOptions{Now: clock.Now})
+	closeAfter(t, r)
+	s := refuser{t, r}
+	rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 1, Window: time.Hour})
+	gate.before = func() { clock.Advance(600 * time.Millisecond) }
+	s.want(backend.OverLimit, backend.FromStore, ask("k", rule, 2))
+	clock.Advance(399 * time.Millisecond)
+	s.want(backend.OverLimit, backend.FromCache, ask("k", rule, 2))
+	clock.Advance(time.Millisecond)
+	s.want(backend.OverLimit, backend.FromStore, ask("k", rule, 2))
+}
+
 // TestRefusalsOfEqualKeys: hits that were added up do not speak for one ask.
 func TestRefusalsOfEqualKeys(t *testing.T) {
 	t.Parallel()

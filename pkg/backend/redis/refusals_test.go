@@ -69,7 +69,7 @@ func TestRefusalsLikeTheStore(t *testing.T) {
 		req := &backend.Request{Charge: backend.Charge(1 + random.IntN(2))}
 		for range 1 + random.IntN(2) {
 			i := random.IntN(len(rules))
-			a := ask(fmt.Sprint(i, random.IntN(2)), rules[i], int64(random.IntN(6)-1))
+			a := ask(fmt.Sprint(i, random.IntN(2)), rules[i], int64(random.IntN(8)-1))
 			a.Mode = backend.Mode(random.IntN(4))
 			req.Asks = append(req.Asks, a)
 		}
