@@ -116,6 +116,10 @@ func (r *Rule) Kind() Kind { return r.params.Kind }
 // Limit is the number of hits in a Window; 0 of a Deny rule.
 func (r *Rule) Limit() int64 { return r.limit }
 
+// Bounds are the least and the largest limit of an Adaptive rule; other kinds have
+// none, which is 0 and 0.
+func (r *Rule) Bounds() (least, most int64) { return r.params.MinLimit, r.params.MaxLimit }
+
 // Window is the time to which Limit applies.
 func (r *Rule) Window() time.Duration { return time.Duration(r.window) }
 

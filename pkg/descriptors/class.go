@@ -30,6 +30,7 @@ const (
 	misplacedSetting Class = "misplaced_setting" // one that the rule's algorithm does not take
 	invalidChoice    Class = "invalid_choice"    // none of a few words
 	invalidPeriod    Class = "invalid_period"
+	invalidName      Class = "invalid_name"
 	invalidNumber    Class = "invalid_number" // a rule that cannot be
 	incompleteRule   Class = "incomplete_rule"
 	conflict         Class = "conflict" // with another place in the files
@@ -51,4 +52,5 @@ const (
 	largeLog       Class = "large_log"
 	modeNoLimit    Class = "mode_without_limit"
 	exactPath      Class = "exact_path"
+	adaptivePerKey Class = "adaptive_per_key"
 )

@@ -40,6 +40,17 @@ func (r *Rule) Identity(i int, asked Entry) Entry {
 	return asked
 }
 
+// ManyKeys says whether descriptors with different values have the limit each for
+// themselves.
+func (r *Rule) ManyKeys() bool {
+	for i, e := range r.Entries {
+		if (e.Value == "" || strings.Contains(e.Value, "*")) && !r.marked(i, shared) {
+			return true
+		}
+	}
+	return false
+}
+
 // Group is the same for all keys of a rule and survives a reload: a hash of the
 // rule's family, and of its path, which begins with its domain.
 func (r *Rule) Group() uint64 {

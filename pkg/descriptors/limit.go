@@ -2,6 +2,7 @@ package descriptors
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
@@ -153,6 +154,9 @@ func (c *compiler) noUnit(l *limitNode, path string) {
 	f.Wanted, f.Nearest = oneOf(unitNames[1:])+", or set a period such as 5m", nearest(word, unitNames[1:])
 }
 
+// maxTarget is the most bytes of the name of a target, which every report has.
+const maxTarget = 256
+
 func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	a := l.adaptive
 	if a == nil || a.min == nil || a.max == nil {
@@ -173,6 +177,10 @@ func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	r.Adaptive = &Adaptive{Target: a.target.or(""), ErrorRatio: float64(a.errorRatio.or(50)) / 1000, Threshold: a.threshold.or(0)}
 	if r.Adaptive.Target == "" {
 		r.Adaptive.Target = r.Label()
+	}
+	if t := r.Adaptive.Target; strings.Contains(t, ",") || len(t) > maxTarget {
+		f := c.reader.errorf(invalidName, a.at, r.Path, "adaptive.target is %q", t)
+		f.Wanted = "at most " + strconv.Itoa(maxTarget) + " bytes without a comma, since answers list targets; unless set it is the rule's name or path"
 	}
 	if a.threshold != nil {
 		r.Adaptive.Quantile = 0.99

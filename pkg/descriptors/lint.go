@@ -33,6 +33,10 @@ func (c *compiler) lint(d *descriptorNode, r *Rule, at place) {
 	if r.Limit.Kind() == algorithms.SlidingLog && r.Limit.Limit() > largeLogLimit {
 		c.reader.warnf(largeLog, d.limit.requests.at, at.path, "a log keeps 8 bytes per hit, up to %d KiB for each key", r.Limit.Limit()*8/1024)
 	}
+	if r.Adaptive != nil && r.ManyKeys() {
+		c.reader.warnf(adaptivePerKey, d.limit.at, at.path,
+			"each value has the adaptive limit for itself; to protect %s as a whole give the descriptor a value, or a pattern with share_threshold", r.Adaptive.Target)
+	}
 	c.parent(r, at.above)
 }
 

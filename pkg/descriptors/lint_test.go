@@ -51,6 +51,9 @@ func TestWarnings(t *testing.T) {
 		{"a limit above a rule that denies", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {requests_per_unit: 0, unit: minute}}]}", nil},
 		{"a limit above a rule without", "- {key: a, " + limit + ", descriptors: [{key: b, rate_limit: {unlimited: true}}]}", nil},
 
+		{"an adaptive limit for each value", "- {key: a, rate_limit: {algorithm: adaptive, requests_per_unit: 10, unit: second, adaptive: {min_limit: 1, max_limit: 20}}}", []string{"3: adaptive_per_key"}},
+		{"an adaptive limit shared by all values", "- {key: a, value: 'x*', share_threshold: true, rate_limit: {algorithm: adaptive, requests_per_unit: 10, unit: second, adaptive: {min_limit: 1, max_limit: 20}}}", nil},
+		{"an adaptive limit of one value", "- {key: a, value: x, rate_limit: {algorithm: adaptive, requests_per_unit: 10, unit: second, adaptive: {min_limit: 1, max_limit: 20}}}", nil},
 		{"a large log", "- {key: a, rate_limit: {algorithm: sliding_window, variant: log, requests_per_unit: 10001, unit: day}}", []string{"3: large_log"}},
 		{"a log", "- {key: a, rate_limit: {algorithm: sliding_window, variant: log, requests_per_unit: 10000, unit: day}}", nil},
 

@@ -36,7 +36,7 @@ func TestLuaIsOld(t *testing.T) {
 		return slices.Compact(words)
 	}
 	want := map[string][]string{
-		"commands": {"DEL", "GET", "LINDEX", "LLEN", "LSET", "LTRIM", "PEXPIRE", "PTTL", "RPUSH", "SET", "TIME"},
+		"commands": {"DEL", "GET", "HDEL", "HGETALL", "HSET", "LINDEX", "LLEN", "LSET", "LTRIM", "PEXPIRE", "PTTL", "RPUSH", "SET", "TIME"},
 		"library": {
 			"cmsgpack.unpack", "math.ceil", "math.floor", "math.fmod", "math.max", "math.min", "redis.call", "redis.pcall",
 			"string.find", "string.format", "string.gmatch", "string.match", "table.concat", "table.remove",

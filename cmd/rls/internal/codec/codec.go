@@ -1,5 +1,6 @@
 // Package codec reads Envoy's RateLimitRequest from the wire and writes the
-// RateLimitResponse, without reflection. All other messages keep gRPC's codec.
+// RateLimitResponse, without reflection. Other messages keep gRPC's codec, unless
+// they are a [Decoder].
 //
 // The standard decoder refuses a whole message for one string that is not
 // UTF-8. Envoy sends such strings (a query of ?tenant=a%FFb is enough) and then
@@ -19,6 +20,10 @@ type Codec struct {
 	standard encoding.CodecV2
 }
 
+// Decoder is a message that reads itself. Decode keeps no part of wire, and has
+// to remember by itself that wire is malformed.
+type Decoder interface{ Decode(wire []byte) }
+
 // New returns a Codec.
 func New() Codec {
 	return Codec{standard: encoding.GetCodecV2(proto.Name)}
@@ -27,17 +32,17 @@ func New() Codec {
 // Name returns the content subtype of the standard codec.
 func (Codec) Name() string { return proto.Name }
 
-// Unmarshal replaces the content of v. For a [*Request] the error is always nil
-// and a malformed message sets Err: gRPC would answer an error of the codec with
-// INTERNAL, and only the handler can answer INVALID_ARGUMENT.
+// Unmarshal replaces the content of v. For a [Decoder] the error is always nil,
+// and a malformed [*Request] has Err set: gRPC would answer an error of the codec
+// with INTERNAL, and only the handler can answer INVALID_ARGUMENT.
 func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
-	q, ok := v.(*Request)
+	d, ok := v.(Decoder)
 	if !ok {
 		return c.standard.Unmarshal(data, v)
 	}
 	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buf.Free()
-	q.unmarshal(buf.ReadOnlyData())
+	d.Decode(buf.ReadOnlyData())
 	return nil
 }
 

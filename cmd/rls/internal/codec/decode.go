@@ -38,9 +38,10 @@ var (
 	errEntries     = fmt.Errorf("more than %d entries", MaxEntries)
 )
 
-func (q *Request) unmarshal(b []byte) {
+// Decode implements Decoder.
+func (q *Request) Decode(wire []byte) {
 	q.Reset()
-	r := reader{b: b, s: string(b), end: len(b)}
+	r := reader{b: wire, s: string(wire), end: len(wire)}
 	for r.next() {
 		switch r.tag {
 		case requestDomain:

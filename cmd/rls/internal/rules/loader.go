@@ -28,6 +28,9 @@ type Loader struct {
 	log     *zap.Logger
 	now     func() time.Time
 
+	// Prepare is called with every set before it becomes active; it may be nil.
+	Prepare func(*Set)
+
 	state   atomic.Pointer[State]
 	loads   int    // that succeeded
 	tried   string // what the last load saw: a hash, or why it could not be read
@@ -126,6 +129,9 @@ func (l *Loader) load(sources []descriptors.Source, err error) {
 	l.loads++
 	set := Bind(tree, l.options, l.metrics)
 	set.Hash, set.Version, set.LoadedAt = l.tried, l.loads, l.now()
+	if l.Prepare != nil {
+		l.Prepare(set)
+	}
 	old := l.state.Swap(&State{Active: set}).Active
 	l.forget(old, set)
 	l.metrics.Loaded(l.path, set.Hash, len(tree.Rules), set.LoadedAt)

@@ -37,6 +37,8 @@ type Set struct {
 type Bound struct {
 	*descriptors.Rule
 	Decisions *telemetry.Decisions
+	// Flow counts what passes an adaptive rule; nil if nobody asks.
+	Flow *Flow
 
 	limit atomic.Pointer[backend.Rule]
 }
@@ -86,6 +88,17 @@ func (b *Bound) SetLimit(limit int64) {
 	now := *b.limit.Load()
 	now.Limit = now.Limit.WithLimit(limit)
 	b.limit.Store(&now)
+}
+
+// Adaptive are the set's adaptive rules, in the files' order.
+func (s *Set) Adaptive() []*Bound {
+	var found []*Bound
+	for _, b := range s.bound {
+		if b.Adaptive != nil {
+			found = append(found, b)
+		}
+	}
+	return found
 }
 
 // Named finds the rules of a label, in any domain or in one.

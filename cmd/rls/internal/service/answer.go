@@ -2,7 +2,9 @@ package service
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
@@ -15,6 +17,10 @@ import (
 const (
 	// metadataRule is the rule that decided: see Deciding.
 	metadataRule = "rls.rule"
+	// metadataTargets are the targets of the adaptive rules that admitted, a comma
+	// between two. Envoy's access log brings them back with what became of the
+	// request.
+	metadataTargets = "rls.targets"
 	// metadataDelay is how long the request has to wait before it goes on: whole
 	// milliseconds as digits in a string, because Envoy would print a number of
 	// 100000 as 1e+05, which its fault filter ignores. Absent when there is no wait.
@@ -43,6 +49,9 @@ func (e *Evaluation) Answer() *codec.Response {
 	if r := e.Deciding(); r != nil {
 		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataRule, Value: r.Rule.Label()})
 	}
+	if targets := e.targets(); targets != "" {
+		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataTargets, Value: targets})
+	}
 	if degraded {
 		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataDegraded, Value: "fallback"})
 	}
@@ -51,6 +60,20 @@ func (e *Evaluation) Answer() *codec.Response {
 		a.DynamicMetadata = append(a.DynamicMetadata, codec.StringField{Key: metadataDelay, Value: text})
 	}
 	return a
+}
+
+// targets are those of an admitted request, each once.
+func (e *Evaluation) targets() string {
+	if e.Verdict != backend.OK {
+		return ""
+	}
+	var all []string
+	for i := range e.Results {
+		if r := &e.Results[i]; r.Answer != nil && r.Rule.Adaptive != nil && !slices.Contains(all, r.Rule.Adaptive.Target) {
+			all = append(all, r.Rule.Adaptive.Target)
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // Delay is how long an admitted request has to wait: the longest wait that an

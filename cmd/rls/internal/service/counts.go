@@ -39,6 +39,9 @@ func (c *counts) request(verdict backend.Verdict, err error) {
 func (c *counts) decisions(e *Evaluation) {
 	for i := range e.Results {
 		r := &e.Results[i]
+		if r.Rule != nil && r.Rule.Flow != nil && r.Answer != nil {
+			e.flow(r)
+		}
 		switch {
 		case !e.Known:
 			c.unknownDomain.Inc()
@@ -57,6 +60,17 @@ func (c *counts) decisions(e *Evaluation) {
 		default:
 			r.Rule.Decisions.OverLimit.Inc()
 		}
+	}
+}
+
+// flow counts a result of an adaptive rule. What goes on to the target has loaded
+// it, whether the rule liked that or not.
+func (e *Evaluation) flow(r *Result) {
+	switch hits := max(r.Hits, 0); {
+	case e.Verdict == backend.OK:
+		r.Rule.Flow.Admit(hits)
+	case r.Over():
+		r.Rule.Flow.Refuse(hits)
 	}
 }
 

@@ -51,6 +51,8 @@ type Result struct {
 	Limit *backend.Rule
 	// Mode is how the rule counts, the settings for all rules included.
 	Mode backend.Mode
+	// Hits are those that the rule was asked for.
+	Hits int64
 }
 
 // Run evaluates a request. Its only error is a RequestError.
@@ -143,6 +145,7 @@ func (e *Evaluation) ask(o Options, domain *descriptors.Domain, q *codec.Request
 		if hits < 0 && !domain.AllowRefunds {
 			return RequestError(fmt.Sprintf("descriptors[%d]: is_negative_hits is set, domain %q does not allow refunds", i, domain.Name))
 		}
+		r.Hits = hits
 		start := len(e.keys)
 		e.keys = r.Rule.AppendKey(e.keys, r.Limit.Limit, d.Entries)
 		ask := backend.Ask{Key: e.keys[start:len(e.keys):len(e.keys)], Rule: r.Limit, Hits: hits, Mode: r.Mode}

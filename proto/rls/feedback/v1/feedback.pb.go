@@ -30,26 +30,31 @@ const (
 // requests, and of this window alone.
 type Report struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the report is about: the adaptive.target of a rule. Not empty.
+	// What the report is about: the adaptive.target of a rule. 1 to 256 bytes.
 	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Who observed, the same in all its reports. Replaced by the identity in the
-	// client certificate where there is one.
+	// Who observed: the same in all its reports and in nobody else's. 1 to 256 bytes.
+	// Replaced by the identity in the client certificate where there is one.
 	Reporter string `protobuf:"bytes,2,opt,name=reporter,proto3" json:"reporter,omitempty"`
-	// Rises by at least one with each report of a reporter; a repeat is dropped. 0 is
-	// not numbered.
+	// Rises by at least one with each report of a reporter. A repeat is dropped, and a
+	// lower number, too, unless its window begins after all before: the reporter has
+	// begun anew. 0 is not numbered; then a report is dropped that overlaps an earlier
+	// one by more than half of its window.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// When the window began. Absent: one second before its end.
+	// When the window began: before its end, by 60 s at most. Absent: by one second.
 	WindowStart *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=window_start,json=windowStart,proto3" json:"window_start,omitempty"`
-	// When the window ended. Absent: now. A report of a window that ended more than
-	// 10 s ago is dropped.
+	// When the window ended: at most 2 s ahead of the clock of rls. Absent: now. A
+	// report of a window that ended more than 10 s ago is dropped.
 	WindowEnd *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=window_end,json=windowEnd,proto3" json:"window_end,omitempty"`
-	// Requests sent to the target, ended or not. 0 is unknown.
+	// Requests sent to the target, ended or not, at most 10^9. 0 is unknown, unless ok
+	// and errors are 0, too.
 	Started uint64 `protobuf:"varint,6,opt,name=started,proto3" json:"started,omitempty"`
-	// Requests that succeeded.
+	// Requests that succeeded, at most 10^9.
 	Ok uint64 `protobuf:"varint,7,opt,name=ok,proto3" json:"ok,omitempty"`
-	// Requests that failed by the target's fault: timeouts, 5xx, resets.
+	// Requests that failed by the target's fault, at most 10^9: timeouts, 5xx, resets.
+	// Where started is known, ok and errors are at most 100 times that and 10,000 more,
+	// for requests of earlier windows that ended in this one.
 	Errors uint64 `protobuf:"varint,8,opt,name=errors,proto3" json:"errors,omitempty"`
-	// Requests under way at the end of the window.
+	// Requests under way at the end of the window, at most 10^9.
 	InFlight uint64 `protobuf:"varint,9,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// How long the requests that ended took, without time queued before the target.
 	//
@@ -198,7 +203,8 @@ func (*Report_Quantiles) isReport_Latency() {}
 
 func (*Report_Histogram) isReport_Latency() {}
 
-// Quantiles are latencies, each more than 0 and p50 at most p99.
+// Quantiles are latencies, each more than 0 s and p50 at most p99. They need an ok
+// or errors of at least 1.
 type Quantiles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The latency that half of the requests did not exceed.
@@ -253,7 +259,8 @@ func (x *Quantiles) GetP99() *durationpb.Duration {
 	return nil
 }
 
-// Histogram counts latencies in buckets whose edges are a factor of 2^(1/32) apart.
+// Histogram counts latencies in buckets whose edges are a factor of 2^(1/32) apart,
+// ok and errors together at most: a request may have failed without a latency.
 type Histogram struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The buckets that are not empty, each once, in any order.
@@ -305,7 +312,7 @@ type Bucket struct {
 	// 0 to 768. Bucket 0 ends at 2^-17 s (7.63 us); bucket i holds what is above
 	// 2^(-17 + (i-1)/32) s and at most 2^(-17 + i/32) s; the last, all above 128 s too.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Requests in the bucket, at least 1.
+	// Requests in the bucket, 1 to 10^9.
 	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -401,10 +408,12 @@ func (x *ReportLatencyRequest) GetReport() *Report {
 	return nil
 }
 
-// ReportLatencyResponse says that the report was read; one that is refused is a
-// gRPC error.
+// ReportLatencyResponse says what became of the report; one that makes no sense is
+// a gRPC error.
 type ReportLatencyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the report does not count, in words for people. Empty: it counts.
+	Dropped       string `protobuf:"bytes,1,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -437,6 +446,13 @@ func (x *ReportLatencyResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ReportLatencyResponse.ProtoReflect.Descriptor instead.
 func (*ReportLatencyResponse) Descriptor() ([]byte, []int) {
 	return file_rls_feedback_v1_feedback_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ReportLatencyResponse) GetDropped() string {
+	if x != nil {
+		return x.Dropped
+	}
+	return ""
 }
 
 // StreamLatencyRequest carries one report of a stream.
@@ -487,7 +503,12 @@ func (x *StreamLatencyRequest) GetReport() *Report {
 
 // StreamLatencyResponse answers when the reporter has closed its side.
 type StreamLatencyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reports that counted, 0 or more.
+	Accepted uint64 `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// Reports that did not count, 0 or more: repeats, late ones, those of targets that
+	// no adaptive rule has.
+	Dropped       uint64 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -520,6 +541,20 @@ func (x *StreamLatencyResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use StreamLatencyResponse.ProtoReflect.Descriptor instead.
 func (*StreamLatencyResponse) Descriptor() ([]byte, []int) {
 	return file_rls_feedback_v1_feedback_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *StreamLatencyResponse) GetAccepted() uint64 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *StreamLatencyResponse) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
 }
 
 // GetLimitsRequest asks for every adaptive rule.
@@ -743,11 +778,14 @@ const file_rls_feedback_v1_feedback_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\"G\n" +
 	"\x14ReportLatencyRequest\x12/\n" +
-	"\x06report\x18\x01 \x01(\v2\x17.rls.feedback.v1.ReportR\x06report\"\x17\n" +
-	"\x15ReportLatencyResponse\"G\n" +
+	"\x06report\x18\x01 \x01(\v2\x17.rls.feedback.v1.ReportR\x06report\"1\n" +
+	"\x15ReportLatencyResponse\x12\x18\n" +
+	"\adropped\x18\x01 \x01(\tR\adropped\"G\n" +
 	"\x14StreamLatencyRequest\x12/\n" +
-	"\x06report\x18\x01 \x01(\v2\x17.rls.feedback.v1.ReportR\x06report\"\x17\n" +
-	"\x15StreamLatencyResponse\"\x12\n" +
+	"\x06report\x18\x01 \x01(\v2\x17.rls.feedback.v1.ReportR\x06report\"M\n" +
+	"\x15StreamLatencyResponse\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\x04R\baccepted\x12\x18\n" +
+	"\adropped\x18\x02 \x01(\x04R\adropped\"\x12\n" +
 	"\x10GetLimitsRequest\"C\n" +
 	"\x11GetLimitsResponse\x12.\n" +
 	"\x06limits\x18\x01 \x03(\v2\x16.rls.feedback.v1.LimitR\x06limits\"\x84\x02\n" +

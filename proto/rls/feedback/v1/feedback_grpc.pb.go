@@ -31,13 +31,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// FeedbackService takes statistics of the targets of adaptive rules. It is served
-// only when such a rule exists.
+// FeedbackService takes statistics of the targets of adaptive rules. It answers
+// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers from other
+// machines that --feedback-allow does not name.
 type FeedbackServiceClient interface {
-	// ReportLatency takes one report.
+	// ReportLatency takes one report: INVALID_ARGUMENT if it makes no sense, NOT_FOUND
+	// if no adaptive rule has its target.
 	ReportLatency(ctx context.Context, in *ReportLatencyRequest, opts ...grpc.CallOption) (*ReportLatencyResponse, error)
 	// StreamLatency takes a report every interval, a second by custom, for as long as
-	// the reporter runs.
+	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT;
+	// targets that no adaptive rule has are passed over.
 	StreamLatency(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamLatencyRequest, StreamLatencyResponse], error)
 	// GetLimits tells where every adaptive rule is, and why.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
@@ -88,13 +91,16 @@ func (c *feedbackServiceClient) GetLimits(ctx context.Context, in *GetLimitsRequ
 // All implementations must embed UnimplementedFeedbackServiceServer
 // for forward compatibility.
 //
-// FeedbackService takes statistics of the targets of adaptive rules. It is served
-// only when such a rule exists.
+// FeedbackService takes statistics of the targets of adaptive rules. It answers
+// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers from other
+// machines that --feedback-allow does not name.
 type FeedbackServiceServer interface {
-	// ReportLatency takes one report.
+	// ReportLatency takes one report: INVALID_ARGUMENT if it makes no sense, NOT_FOUND
+	// if no adaptive rule has its target.
 	ReportLatency(context.Context, *ReportLatencyRequest) (*ReportLatencyResponse, error)
 	// StreamLatency takes a report every interval, a second by custom, for as long as
-	// the reporter runs.
+	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT;
+	// targets that no adaptive rule has are passed over.
 	StreamLatency(grpc.ClientStreamingServer[StreamLatencyRequest, StreamLatencyResponse]) error
 	// GetLimits tells where every adaptive rule is, and why.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)

@@ -1,0 +1,103 @@
+package service_test
+
+import (
+	"testing"
+
+	rlspb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/codec"
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/cmd/rls/internal/service"
+	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+)
+
+const adaptiveRules = `
+domain: t
+descriptors:
+  - {key: one, value: x, rate_limit: {algorithm: adaptive, requests_per_unit: 5, unit: hour, adaptive: {min_limit: 1, max_limit: 9, target: first}}}
+  - {key: two, value: x, rate_limit: {algorithm: adaptive, requests_per_unit: 5, unit: hour, adaptive: {min_limit: 1, max_limit: 9, target: second}}}
+  - {key: again, value: x, rate_limit: {algorithm: adaptive, requests_per_unit: 5, unit: hour, adaptive: {min_limit: 1, max_limit: 9, target: first}}}
+  - {key: watch, value: x, shadow_mode: true, rate_limit: {algorithm: adaptive, requests_per_unit: 1, unit: hour, adaptive: {min_limit: 1, max_limit: 9, target: watched}}}
+  - {key: plain, rate_limit: {algorithm: gcra, requests_per_unit: 100, unit: hour}}
+  - {key: deny, rate_limit: {requests_per_unit: 0, unit: hour}}
+`
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		ask  *codec.Request
+		want string
+	}{
+		{"of the rule that admits", request(descriptor("one", "x")), "first"},
+		{"of all that admit, each once", request(descriptor("two", "x"), descriptor("plain", "x"), descriptor("one", "x"), descriptor("again", "x")), "second,first"},
+		{"of one that only watches", request(hits(3, descriptor("watch", "x"))), "watched"},
+		{"none of other rules", request(descriptor("plain", "x")), ""},
+		{"none where one refuses", request(hits(7, descriptor("one", "x"))), ""},
+		{"none where another rule refuses", request(descriptor("one", "x"), descriptor("deny", "x")), ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			for _, f := range newBench(t, adaptiveRules).ask(test.ask).DynamicMetadata {
+				if f.Key == "rls.targets" {
+					got = f.Value
+				}
+			}
+			if got != test.want {
+				t.Errorf("targets %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFlow(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		ask  *rlspb.RateLimitRequest
+		want rules.Counts // of the rule one, and of watch
+	}{
+		{"admitted", all(wire("t", "one", "x"), 3), rules.Counts{Admitted: 3, Requests: 1}},
+		{"refused", all(wire("t", "one", "x"), 6), rules.Counts{Refused: 6}},
+		{"refused by another rule", both("one", "deny"), rules.Counts{}},
+		{"admitted though over, since the rule only watches", all(wire("t", "watch", "x"), 6), rules.Counts{Admitted: 6, Requests: 1}},
+		{"of another rule", wire("t", "plain", "x"), rules.Counts{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, adaptiveRules)
+			var flow rules.Flow
+			for _, r := range b.set.Adaptive() {
+				if label := r.Label(); label == "t.one_x" || label == "t.watch_x" {
+					r.Flow = &flow
+				}
+			}
+			config := service.Config{Rules: func() *rules.Set { return b.set }, Store: b.store, Metrics: telemetry.New("test")}
+			if _, err := rlspb.NewRateLimitServiceClient(dial(t, config)).ShouldRateLimit(t.Context(), test.ask); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, flow.Take()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(rules.Counts{}, flow.Take()); diff != "" {
+				t.Errorf("taken twice: %s", diff)
+			}
+		})
+	}
+}
+
+func all(q *rlspb.RateLimitRequest, hits uint32) *rlspb.RateLimitRequest {
+	q.HitsAddend = hits
+	return q
+}
+
+// both is one request for two keys.
+func both(a, b string) *rlspb.RateLimitRequest {
+	q := wire("t", a, "x")
+	q.Descriptors = append(q.Descriptors, wire("t", b, "x").GetDescriptors()...)
+	return q
+}

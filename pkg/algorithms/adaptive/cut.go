@@ -1,0 +1,63 @@
+package adaptive
+
+import "math"
+
+// hot is a tick with the latency or the errors above the goal.
+func (r *run) hot() {
+	failing := r.t.ErrorRatio > r.c.ErrorRatio
+	severe := failing || r.x > r.severe*r.goal
+	r.s.Growth = r.growMin
+	r.s.Hot = min(r.confirm, r.s.Hot+1)
+	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
+	if r.watch() {
+		return
+	}
+	r.s.Level, r.s.Flat = 0, 0
+	cooling := r.s.Cool > 0 && (!severe || !r.s.Mild) // a severe tick breaks a mild cool-down
+	switch {
+	case cooling && r.s.Drain > 0:
+		r.hold(Draining)
+	case cooling && r.s.Limit <= r.c.MinLimit:
+		r.hold(AtMin)
+	case cooling:
+		r.hold(CoolingDown)
+	case r.s.Hot < r.confirm && !severe:
+		r.hold(Confirming)
+	default:
+		r.cut(severe, failing)
+	}
+}
+
+// answering says that all that was let in is answered, and well.
+func (r *run) answering() bool {
+	return r.t.ErrorRatio <= r.c.ErrorRatio && r.t.OKRatio >= 0.9
+}
+
+// cut lowers the limit, and sets the time after which that shows.
+func (r *run) cut(severe, failing bool) {
+	rate := r.s.Limit
+	if r.t.AdmittedThen > 0 {
+		rate = min(rate, r.t.AdmittedThen)
+	}
+	lag := 1 + math.Ceil(r.t.Age)
+	r.s.Cool, r.s.Mild, r.s.SinceCut, r.s.Mark = lag+r.settle, !severe, 0, rate
+	switch {
+	case r.c.Threshold > 0 && r.answering(): // a drain would find nothing to drain
+		r.lower(rate*max(1-r.cutMax, min(1-r.cutMin, r.goal/r.x)), CutLatency)
+	case !severe:
+		r.lower(rate*(1-r.cutMin), CutLatency)
+	case failing:
+		r.lower(r.drainAt(rate), CutErrors)
+	default:
+		r.lower(r.drainAt(rate), CutOverload)
+	}
+}
+
+// lower sets a limit that a cut came to.
+func (r *run) lower(limit float64, why Reason) {
+	if r.s.Limit <= r.c.MinLimit {
+		r.hold(AtMin)
+		return
+	}
+	r.set(limit, why)
+}

@@ -1,0 +1,52 @@
+package adaptive
+
+import "math"
+
+// drainAt begins a drain: the limit goes below the rate that was delivered, for
+// as long as the queue in the service takes to empty.
+func (r *run) drainAt(rate float64) float64 {
+	got := min(rate, r.t.AdmittedThen*r.t.OKRatio)
+	if r.t.ErrorRatio > 0.5 { // nearly all came too late: what was delivered says nothing
+		got = rate * (1 - r.cutMax)
+	}
+	backlog := float64(max(0, r.t.Admitted-got)*(1+r.t.Age)) + float64(got*r.queue)
+	low := max(r.c.MinLimit, got-backlog/r.drain)
+	length := math.Ceil(backlog / max(got-low, 0.1*got, 1))
+	r.s.Drain = max(1, min(r.drainMost, length))
+	r.s.Cool += r.s.Drain
+	r.s.Resume, r.s.Mark = r.resume*got, got
+	return min(rate, low)
+}
+
+// countdown lets the tick's time pass for a cool-down and a drain. The limit
+// goes up when the drain is over.
+func (r *run) countdown() {
+	r.s.Cool = left(r.s.Cool, r.t.Interval)
+	if r.s.Drain == 0 {
+		return
+	}
+	r.s.Drain = left(r.s.Drain, r.t.Interval)
+	if r.s.Drain == 0 {
+		r.set(r.s.Resume, Drained)
+		r.moved = true
+	}
+}
+
+// left is the time left after a tick, and 0 once the next tick would be
+// further from the end than this one: ticks are not quite punctual.
+func left(seconds, tick float64) float64 {
+	if seconds -= tick; seconds < 0.5 {
+		return 0
+	}
+	return seconds
+}
+
+// wait is a tick that says nothing. A drain is run by the clock, not by
+// reports; a cool-down waits for reports.
+func (r *run) wait(why Reason) {
+	if r.s.Drain > 0 {
+		r.countdown()
+		why = Draining
+	}
+	r.hold(why)
+}

@@ -1,0 +1,46 @@
+package adaptive
+
+import "math"
+
+// healthy is a tick with latency and errors at or below the goal.
+func (r *run) healthy() {
+	s := &r.s
+	s.Hot, s.Peak, s.Level, s.Flat = 0, 0, 0, 0
+	inUse := r.t.Denied > 0 || r.t.Admitted >= 0.7*s.Limit
+	switch {
+	case s.Drain > 0: // over sooner than reckoned
+		s.Drain, s.Cool = 0, 1+math.Ceil(r.t.Age)
+		r.set(max(s.Limit, s.Resume), Drained)
+	case s.Cool > 0:
+		r.hold(CoolingDown)
+	case !inUse:
+		r.hold(NotInUse)
+	default:
+		r.grow()
+	}
+}
+
+// grow raises the limit in the proportion of the room below the goal, in
+// smaller steps the longer their outcome takes to be seen.
+func (r *run) grow() {
+	s := &r.s
+	room := 1 - r.x/r.goal // 0.5 at the baseline
+	if room < r.room {
+		s.Growth = r.growMin
+	}
+	limit, why := s.Limit*(1+s.Growth*min(1, 2*room)/(1+r.t.Age)), Growing
+	if room >= r.room {
+		s.Growth = min(r.growMax, s.Growth*r.growFaster)
+	}
+	if near := r.near * s.Mark; s.Limit < near && near <= limit {
+		s.Growth, limit, why = r.growMin, near, GrowingWithCare
+	}
+	switch {
+	case s.Limit >= r.c.MaxLimit:
+		r.hold(AtMax)
+	case room == 0:
+		r.hold(AtGoal)
+	default:
+		r.set(limit, why)
+	}
+}

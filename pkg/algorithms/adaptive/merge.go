@@ -1,0 +1,123 @@
+package adaptive
+
+import (
+	"cmp"
+	"slices"
+)
+
+// quorum is the least number of reporters of whom a minority can be outvoted.
+const quorum = 3
+
+// Merge makes one view of the reporters' rows: of each figure the weighted
+// median over the reporters, so that no minority, whatever it claims, moves a
+// figure out of the range of the others'. Below three reporters there is no
+// majority to lean on, and their samples are pooled. Rows without an answer or
+// without a latency do not count. What only the service knows, from Admitted to
+// Interval, is left 0.
+func Merge(rows []Row) Stats {
+	views := make([]view, 0, len(rows))
+	for i := range rows {
+		if v, ok := look(&rows[i]); ok {
+			views = append(views, v)
+		}
+	}
+	switch {
+	case len(views) == 0:
+		return Stats{}
+	case len(views) < quorum:
+		return pool(rows)
+	}
+	weigh(views)
+	weight := 0.0
+	for _, v := range views {
+		weight += v.weight
+	}
+	return Stats{
+		Samples:    uint64(min(weight, mostSamples)),
+		P50:        median(views, func(v view) float64 { return v.p50 }),
+		P99:        median(views, func(v view) float64 { return v.p99 }),
+		ErrorRatio: median(views, func(v view) float64 { return v.errors }),
+		OKRatio:    median(views, func(v view) float64 { return v.ok }),
+	}
+}
+
+// view is one row's figures, and what they weigh.
+type view struct{ weight, p50, p99, errors, ok float64 }
+
+func look(r *Row) (view, bool) {
+	n := plus(r.OK, r.Errors)
+	p50, ok := r.Latency.Quantile(0.5)
+	if n == 0 || !ok {
+		return view{}, false
+	}
+	p99, _ := r.Latency.Quantile(0.99)
+	return view{
+		weight: float64(n),
+		p50:    p50,
+		p99:    p99,
+		errors: float64(r.Errors) / float64(n),
+		ok:     float64(r.OK) / float64(max(1, r.Started)),
+	}, true
+}
+
+// pool adds up the rows that count and looks at the sum.
+func pool(rows []Row) Stats {
+	var sum Row
+	for i := range rows {
+		r := &rows[i]
+		if _, ok := look(r); !ok {
+			continue
+		}
+		sum.Started = plus(sum.Started, r.Started)
+		sum.OK = plus(sum.OK, r.OK)
+		sum.Errors = plus(sum.Errors, r.Errors)
+		sum.Latency.Merge(&r.Latency)
+	}
+	v, _ := look(&sum)
+	return Stats{
+		Samples: min(plus(sum.OK, sum.Errors), mostSamples),
+		P50:     v.p50, P99: v.p99, ErrorRatio: v.errors, OKRatio: v.ok,
+	}
+}
+
+// weigh caps the weights, which come as sample counts, at their median, and
+// lower where that is not enough: the heaviest minority must weigh less than
+// the rest.
+func weigh(views []view) {
+	slices.SortFunc(views, func(a, b view) int { return cmp.Compare(a.weight, b.weight) })
+	few := (len(views) - 1) / 2
+	rest := views[:len(views)-few]
+	limit := (views[(len(views)-1)/2].weight + views[len(views)/2].weight) / 2
+	for float64(few)*limit >= capped(rest, limit) {
+		limit = 0.9 * capped(rest, limit) / float64(few)
+	}
+	for i := range views {
+		views[i].weight = min(views[i].weight, limit)
+	}
+}
+
+// capped is the sum of the weights, none above limit.
+func capped(views []view, limit float64) float64 {
+	sum := 0.0
+	for _, v := range views {
+		sum += min(v.weight, limit)
+	}
+	return sum
+}
+
+// median is the least figure that, with all figures below it, has half of the
+// weight.
+func median(views []view, figure func(view) float64) float64 {
+	slices.SortFunc(views, func(a, b view) int {
+		return cmp.Or(cmp.Compare(figure(a), figure(b)), cmp.Compare(a.weight, b.weight))
+	})
+	total := 0.0
+	for _, v := range views {
+		total += v.weight
+	}
+	i := 0
+	for seen := views[0].weight; seen < total/2; seen += views[i].weight {
+		i++
+	}
+	return figure(views[i])
+}

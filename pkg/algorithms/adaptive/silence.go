@@ -1,0 +1,48 @@
+package adaptive
+
+import "math"
+
+// silence is a tick without reports, or with too few samples.
+func (r *run) silence() {
+	s := &r.s
+	why := NoReports
+	if r.reported() {
+		why = TooFew
+	}
+	r.wait(why)
+	if !s.Blind && s.Silent >= r.blindAfter {
+		r.goBlind()
+	}
+	s.Silent = min(longestTime, s.Silent+r.t.Interval)
+	r.drift()
+}
+
+// goBlind, once per silence, keeps clear of the edge: a limit that was cut of
+// late may have grown back to it, and nothing would show that. What was
+// gathered before is too old to be judged later.
+func (r *run) goBlind() {
+	s := &r.s
+	s.Blind, s.Gather = true, gather{}
+	if safe := r.c.clamp(r.resume * s.Mark); s.SinceCut <= r.blindRecent && safe < s.Limit {
+		r.set(safe, CutBlind)
+	}
+}
+
+// drift leads back to the start limit: soon and quickly from above, late and
+// slowly from below, since a quick way up without reports can push a weak
+// service over.
+func (r *run) drift() {
+	start := r.c.clamp(r.c.StartLimit)
+	way := start - r.s.Limit
+	hold, pace := r.holdHigh, r.driftDown
+	if way > 0 {
+		hold, pace = r.holdLow, r.driftUp
+	}
+	switch {
+	case way == 0 || r.s.Silent <= hold:
+	case math.Abs(way) <= 1e-9*start: // as good as there
+		r.set(start, Drifting)
+	default:
+		r.set(r.s.Limit+way*(1-math.Exp(-r.t.Interval/pace)), Drifting)
+	}
+}

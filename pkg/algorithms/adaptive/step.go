@@ -1,0 +1,124 @@
+package adaptive
+
+// Step is one tick: the state after s, given what was seen since. It changes
+// neither. Ticks are meant to come once a second; a late one says so by
+// Interval.
+func (c Config) Step(s State, t Stats) State {
+	r := run{tuning: c.tuning, c: c, s: c.adopt(s), t: t.clean()}
+	r.moved = r.s.Limit != s.Limit
+	r.s.SinceCut = min(longestTime, r.s.SinceCut+r.t.Interval)
+	switch {
+	case !r.usable():
+		r.silence()
+	case !r.gathered():
+		r.wait(Gathering)
+	default:
+		r.judge()
+	}
+	return r.s
+}
+
+// run is a tick under way.
+type run struct {
+	tuning
+	c     Config
+	s     State // becoming the next
+	t     Stats
+	x     float64 // s, the steering quantile, smoothed
+	goal  float64 // s, what x must not exceed
+	queue float64 // s, x less what is no queue: over the baseline, or over the threshold
+	moved bool    // the limit has moved in this tick, and Reason says why
+}
+
+// steering is the latency that the goal speaks of.
+func (r *run) steering() float64 {
+	if r.s.Quantile == tail99 {
+		return r.t.P99
+	}
+	return r.t.P50
+}
+
+// reported says that anybody said anything usable.
+func (r *run) reported() bool {
+	return r.t.P50 > 0 && r.steering() > 0
+}
+
+// usable says that it was enough to count.
+func (r *run) usable() bool {
+	return r.reported() && float64(r.t.Samples) >= r.minSamples
+}
+
+// gathered takes the tick in, and is true when it is to be judged, alone or
+// with those before it. A tick in which most answers are errors does not wait.
+func (r *run) gathered() bool {
+	r.s.Silent, r.s.Blind = 0, false
+	r.s.Delivered = r.t.AdmittedThen * r.t.OKRatio
+	r.s.Gather.add(&r.t)
+	g := r.s.Gather
+	if g.Samples < r.enough && g.Ticks < r.gatherMost && r.t.ErrorRatio <= 0.5 {
+		return false
+	}
+	r.t, r.s.Gather = g.stats(&r.t), gather{}
+	return true
+}
+
+// judge moves the limit by what was seen.
+func (r *run) judge() {
+	r.smoothed()
+	r.aim()
+	r.countdown()
+	if r.x > r.goal || r.t.ErrorRatio > r.c.ErrorRatio {
+		r.hot()
+		return
+	}
+	r.healthy()
+}
+
+// smoothed lets a tick count the more the more samples it has.
+func (r *run) smoothed() {
+	r.x = r.steering()
+	if r.s.Latency > 0 {
+		n := float64(r.t.Samples)
+		r.x = r.s.Latency + float64(n/(n+r.smooth)*(r.x-r.s.Latency))
+	}
+	r.s.Latency = r.x
+}
+
+// aim sets the goal: the threshold, or a multiple of the baseline.
+func (r *run) aim() {
+	base := r.c.Threshold
+	r.goal = base
+	if base <= 0 {
+		r.learn()
+		base = r.s.Baseline
+		r.goal = r.tolerance * base
+	}
+	r.queue = max(0, r.x-base)
+}
+
+// learn moves the baseline: down quickly, up slowly, and up only while the
+// limit holds nothing back, since else it would follow its own queue.
+func (r *run) learn() {
+	s := &r.s
+	switch {
+	case s.Baseline == 0:
+		s.Baseline = r.x
+	case r.x < s.Baseline:
+		s.Baseline += float64(r.baseDown * (r.x - s.Baseline))
+	case r.t.Denied == 0 && r.x <= r.tolerance*s.Baseline && r.t.ErrorRatio <= r.c.ErrorRatio:
+		s.Baseline += float64(r.baseUp * (r.x - s.Baseline))
+	}
+}
+
+// set moves the limit.
+func (r *run) set(limit float64, why Reason) {
+	r.s.Limit, r.s.Reason = r.c.clamp(limit), why
+}
+
+// hold leaves the limit. A reason for which it has moved in this very tick
+// stands.
+func (r *run) hold(why Reason) {
+	if !r.moved {
+		r.s.Reason = why
+	}
+}

@@ -1,0 +1,25 @@
+-- Replicas that share a view: each leaves its row, one of them is told to look at
+-- all rows, all are told the state.
+-- KEYS: the rows, the turn, the state. ARGV: the replica, its row, how long a turn
+-- is and how long rows are kept, both in ms.
+-- The reply is the instant in ms, the state ('' = none), then, for the one whose turn
+-- it is, replica and row by turns; each row begins with the instant it was left at.
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local stamp = string.format('%.0f', now)
+redis.call('HSET', KEYS[1], ARGV[1], stamp .. ' ' .. ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+local reply = {stamp, redis.call('GET', KEYS[3]) or ''}
+if redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3], 'NX') then
+  local rows = redis.call('HGETALL', KEYS[1])
+  for i = 1, #rows, 2 do
+    local left = tonumber(string.match(rows[i + 1], '^%d+'))
+    if left and now - left < tonumber(ARGV[4]) then
+      reply[#reply + 1] = rows[i]
+      reply[#reply + 1] = rows[i + 1]
+    else
+      redis.call('HDEL', KEYS[1], rows[i])
+    end
+  end
+end
+return reply
