@@ -92,6 +92,30 @@ func TestGiveBackAfterAStepBack(t *testing.T) {
 	}
 }
 
+// TestStepBackBeforeGiveBack has the clock step back between a charge and its
+// give-back: no less is held than without either.
+func TestStepBackBeforeGiveBack(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range []time.Duration{time.Second, 20 * time.Minute, time.Hour, 3 * time.Hour} {
+				clock := backendtest.NewClock()
+				s := open(t, shared.shared, redis.Options{Now: clock.Now})
+				rule := newRule(t, p)
+				s.admitted(t, 1, ask("k", rule, 1), ask("twin", rule, 1))
+				_, back := s.Part(t, "k", rule, 3)
+				clock.Advance(-step)
+				back()
+				_, answers := s.decide(t, backend.Look, ask("k", rule, 0), ask("twin", rule, 0))
+				if got, want := answers[0].Used, answers[1].Used; got < want {
+					t.Errorf("%v back: %d hits are held, without the charge %d", step, got, want)
+				}
+			}
+		})
+	}
+}
+
 // TestOwnRefusalChargesNothing wants no second trip where the only part with
 // anything to charge is refused by itself.
 func TestOwnRefusalChargesNothing(t *testing.T) {
