@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 	"github.com/eb50146d/rls/pkg/backend/backendtest"
@@ -110,6 +112,36 @@ func TestStepBackBeforeGiveBack(t *testing.T) {
 				_, answers := s.decide(t, backend.Look, ask("k", rule, 0), ask("twin", rule, 0))
 				if got, want := answers[0].Used, answers[1].Used; got < want {
 					t.Errorf("%v back: %d hits are held, without the charge %d", step, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestGiveBackOfEqualKeys has one key asked about by two rules in a request that
+// another key refuses: each answer is that of a request which charged nothing.
+func TestGiveBackOfEqualKeys(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(10, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := backendtest.NewClock()
+			s := openCluster(t, shared.cluster, redis.Options{Now: clock.Now})
+			model := backendtest.NewModel(clock.Now)
+			ten := newRule(t, p)
+			p.Limit, p.MinLimit, p.MaxLimit = 20, min(p.MinLimit, 20), p.MaxLimit*2
+			twenty := newRule(t, p)
+			for _, asks := range [][]backend.Ask{
+				{ask("k", ten, 1)},
+				{ask("k", ten, 3), ask("k", twenty, 2), ask("other", ten, 11)},
+				{ask("k", twenty, 3), ask("other", ten, 11), ask("k", ten, 2), ask("k", twenty, 1)},
+				{ask("k", ten, 0), ask("k", twenty, 0)},
+			} {
+				req := &backend.Request{Charge: backend.AllOrNothing, Asks: asks}
+				want, got := make([]backend.Answer, len(asks)), make([]backend.Answer, len(asks))
+				wantVerdict, gotVerdict := model.Decide(t.Context(), req, want), s.Decide(t.Context(), req, got)
+				if diff := cmp.Diff(want, got); diff != "" || wantVerdict != gotVerdict {
+					t.Errorf("verdict is %d, want %d (-want +got):\n%s", gotVerdict, wantVerdict, diff)
 				}
 			}
 		})
