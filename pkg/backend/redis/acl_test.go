@@ -30,7 +30,7 @@ func leastRights(t *testing.T) []any {
 		t.Fatal("docs/redis.md does not tell of a user")
 	}
 	command := []any{"ACL", "SETUSER"}
-	for _, word := range strings.FieldsSeq(words) {
+	for word := range strings.FieldsSeq(words) {
 		command = append(command, word)
 	}
 	return command
