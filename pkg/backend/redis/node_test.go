@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 func TestCheckServer(t *testing.T) {
@@ -141,15 +142,38 @@ func TestJudge(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			var got conclusion
-			n := &node{stale: make(chan struct{}, 1), failed: func() { got.Reported = true }}
+			n := &node{stale: make(chan *goredis.Client, 1), failed: func() { got.Reported = true }}
 			n.tripped = make(chan struct{}, 1)
 			n.struck(1)
-			n.judge(row.commands)
+			n.judge(nil, row.commands)
 			got.Strikes, got.Open, got.Renews = n.strikes.Load(), n.open.Load(), len(n.stale) == 1
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRD02RenewedOnce: what is said of connections that have been replaced does not
+// end the new ones, which serve requests by then.
+func TestRD02RenewedOnce(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Addrs: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // it has met nobody
+	n := r.single
+	old := n.client.Load()
+	for range 3 { // the third has room when the second is taken, after the first
+		n.stale <- old
+	}
+	renewed := n.client.Load()
+	for range 3 {
+		n.stale <- old
+	}
+	if renewed == old || n.client.Load() != renewed {
+		t.Errorf("renewed at all: %t, and once: %t", renewed != old, n.client.Load() == renewed)
 	}
 }
 
