@@ -1,11 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help test lint generate bench demo build clean deps
+.PHONY: help test lint generate bench bench-adaptive demo build clean deps
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 tool = go tool -modfile='$(CURDIR)/.ci/tools/$(1)/go.mod' $(1)
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: deps ## run every test with the race detector, against the real Envoy too
 	@go run ./test/summary -race -shuffle=on ./...
@@ -24,6 +24,9 @@ generate: ## write the Go code of the .proto files beside them
 
 bench: ## compare the CPU time of a request with a no-op server's, and measure memory per key
 	@go run ./test/bench
+
+bench-adaptive: ## compare the adaptive controller with classic ones in a simulation
+	@go run ./test/adaptive
 
 demo: deps ## send requests through the real Envoy with the example rules
 	@go run ./test/demo

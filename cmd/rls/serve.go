@@ -25,7 +25,8 @@ func serve(args []string, p *process) error {
 		Usage: "rls serve answers Envoy's rate-limit requests by the rules of a directory.",
 		Flags: append(append(settings.RedisFlags(), settings.RedisServeFlags()...),
 			"config", "compat", "merge-domain-config", "shadow-mode", "quota-mode", "backend", "local-max-keys", "grpc-addr", "http-addr",
-			"admin-addr", "pprof", "response-headers", "limit-headers", "limit-header", "remaining-header", "reset-header",
+			"admin-addr", "pprof", "grpc-tls", "grpc-tls-cert", "grpc-tls-key", "grpc-tls-client-ca", "grpc-tls-client-name", "feedback-allow",
+			"response-headers", "limit-headers", "limit-header", "remaining-header", "reset-header",
 			"response-metadata", "drain-delay", "drain-timeout", "log-level", "log-format",
 			"log-values",
 		),
@@ -47,15 +48,22 @@ func serve(args []string, p *process) error {
 		return usageError{err}
 	}
 	if s.LogFormat != "json" { // then what is printed is for programs
-		_, _ = io.WriteString(p.stdout, greeting(srv))
+		_, _ = io.WriteString(p.stdout, greeting(srv, &s.GRPCTLS))
 	}
 	return srv.Run(p.signals)
 }
 
 // greeting says how to ask the server by hand.
-func greeting(srv *server.Server) string {
-	return fmt.Sprintf("rls %s answers on %s; try one of its rules:\ngrpcurl -plaintext -d '%s' %s %s/ShouldRateLimit\n",
-		version, srv.GRPCAddr(), example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
+func greeting(srv *server.Server, t *settings.GRPCTLS) string {
+	how := "-plaintext"
+	if t.Use {
+		how = "-insecure" // which still encrypts
+	}
+	if t.ClientCA != "" {
+		how += " -cert FILE -key FILE"
+	}
+	return fmt.Sprintf("rls %s answers on %s; try one of its rules:\ngrpcurl %s -d '%s' %s %s/ShouldRateLimit\n",
+		version, srv.GRPCAddr(), how, example(srv.Rules()), dialable(srv.GRPCAddr()), service.Name)
 }
 
 // example is a request that leads to the rule of a set which refuses soonest.

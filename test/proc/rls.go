@@ -67,7 +67,7 @@ func StartRLS(ctx context.Context, path string, ports *Ports, rules string, args
 
 // StartRLSWith is StartRLS with variables, as name=value, added to the environment.
 func StartRLSWith(ctx context.Context, path string, ports *Ports, rules string, env []string, args ...string) (*RLS, error) {
-	r, err := launch(ctx, path, ports, rules, env, args...)
+	r, err := LaunchRLSWith(ctx, path, ports, rules, env, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +82,11 @@ func StartRLSWith(ctx context.Context, path string, ports *Ports, rules string, 
 
 // LaunchRLS starts rls and does not wait for it to serve.
 func LaunchRLS(ctx context.Context, path string, ports *Ports, rules string, args ...string) (*RLS, error) {
-	return launch(ctx, path, ports, rules, nil, args...)
+	return LaunchRLSWith(ctx, path, ports, rules, nil, args...)
 }
 
-func launch(ctx context.Context, path string, ports *Ports, rules string, env []string, args ...string) (*RLS, error) {
+// LaunchRLSWith is LaunchRLS with variables, as name=value, added to the environment.
+func LaunchRLSWith(ctx context.Context, path string, ports *Ports, rules string, env []string, args ...string) (*RLS, error) {
 	r := &RLS{}
 	for _, port := range []*int{&r.GRPC, &r.HTTP, &r.Admin} {
 		var err error

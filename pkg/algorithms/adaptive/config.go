@@ -53,7 +53,8 @@ type tuning struct {
 	near             float64 // share of the rate of the last cut at which growth starts anew
 
 	giveUp    float64 // share of the best delivered rate: cut so far and still slow, it is no queue
-	flatTicks int     // ticks that the latency has to stay put
+	flatTicks int     // ticks that the latency has to stay put then
+	flatAtMin int     // ticks that it has to at the minimum
 
 	blindAfter  float64 // s without reports until a limit that was cut of late is lowered
 	blindRecent float64 // s that a cut is of late
@@ -70,7 +71,7 @@ func tuned() tuning {
 		severe: 1.5, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
 		drain: 2, drainMost: 8, resume: 0.9,
 		growMin: 0.02, growMax: 0.3, growFaster: 1.5, room: 0.25, near: 0.92,
-		giveUp: 0.8, flatTicks: 3,
+		giveUp: 0.8, flatTicks: 3, flatAtMin: 10,
 		blindAfter: 5, blindRecent: 120, holdHigh: 30, holdLow: 600, driftDown: 30, driftUp: 300,
 	}
 }

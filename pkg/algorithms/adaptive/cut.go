@@ -9,7 +9,7 @@ func (r *run) hot() {
 	r.s.Growth = r.growMin
 	r.s.Hot = min(r.confirm, r.s.Hot+1)
 	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
-	if r.noQueue() && r.watch() {
+	if r.watch() {
 		return
 	}
 	r.s.Level, r.s.Flat = 0, 0
@@ -17,6 +17,8 @@ func (r *run) hot() {
 	switch {
 	case cooling && r.s.Drain > 0:
 		r.hold(Draining)
+	case cooling && r.s.Limit <= r.c.MinLimit:
+		r.hold(AtMin)
 	case cooling:
 		r.hold(CoolingDown)
 	case r.s.Hot < r.confirm && !severe:

@@ -9,7 +9,7 @@ func (r *run) drainAt(rate float64) float64 {
 	if r.t.ErrorRatio > 0.5 { // nearly all came too late: what was delivered says nothing
 		got = rate * (1 - r.cutMax)
 	}
-	backlog := max(0, r.t.Admitted-got)*(1+r.t.Age) + got*r.queue
+	backlog := float64(max(0, r.t.Admitted-got)*(1+r.t.Age)) + float64(got*r.queue)
 	low := max(r.c.MinLimit, got-backlog/r.drain)
 	length := math.Ceil(backlog / max(got-low, 0.1*got, 1))
 	r.s.Drain = max(1, min(r.drainMost, length))

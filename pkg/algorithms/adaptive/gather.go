@@ -1,7 +1,9 @@
 package adaptive
 
 // gather sums ticks until they hold enough samples to judge by: latency and
-// errors weigh by samples, the ratio by load.
+// errors weigh by samples, the ratio by load. Here and in all that a cut rests
+// on, float64(a * b) keeps processors from fusing a product with a sum: the
+// length of a drain is rounded up, and must not depend on the processor.
 type gather struct {
 	Ticks    int     `json:"ticks"`
 	Samples  float64 `json:"samples"`
@@ -19,12 +21,12 @@ func (g *gather) add(t *Stats) {
 	n := float64(t.Samples)
 	g.Ticks++
 	g.Samples += n
-	g.P50 += t.P50 * n
+	g.P50 += float64(t.P50 * n)
 	g.P99 = max(g.P99, t.P99)
-	g.Errors += t.ErrorRatio * n
-	g.Ratio += t.OKRatio * n
+	g.Errors += float64(t.ErrorRatio * n)
+	g.Ratio += float64(t.OKRatio * n)
 	g.Load += t.AdmittedThen
-	g.Answered += t.OKRatio * t.AdmittedThen
+	g.Answered += float64(t.OKRatio * t.AdmittedThen)
 	g.Admitted += t.Admitted
 	g.Denied += t.Denied
 }

@@ -115,11 +115,9 @@ func median(views []view, figure func(view) float64) float64 {
 	for _, v := range views {
 		total += v.weight
 	}
-	seen := 0.0
-	for _, v := range views {
-		if seen += v.weight; seen >= total/2 {
-			return figure(v)
-		}
+	i := 0
+	for seen := views[0].weight; seen < total/2; seen += views[i].weight {
+		i++
 	}
-	return figure(views[len(views)-1])
+	return figure(views[i])
 }

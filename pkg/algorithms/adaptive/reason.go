@@ -45,7 +45,8 @@ const (
 	// will cut the limit.
 	Confirming Reason = "holding: latency above the goal, once"
 	// CutLatency: the latency was above its goal for two ticks. The limit was
-	// lowered by 5 %, or with a threshold by as much as the latency exceeds it.
+	// lowered by 5 %, or with a threshold in the proportion in which the latency
+	// exceeds it, by half at most; then one tick far above it is enough.
 	CutLatency Reason = "cut: latency above the goal"
 	// CutOverload: the latency is far above its goal. The limit was lowered to
 	// less than the service was seen to deliver, so that its queue drains.
@@ -63,7 +64,8 @@ const (
 	// service was seen to deliver.
 	Drained Reason = "resumed after draining"
 	// Watching: the latency is above its goal although the load was cut and all
-	// of it is answered. If it stays where it is, it is no queue.
+	// of it is answered. If it stays where it is for 3 ticks, or for 10 at
+	// min_limit, it is no queue.
 	Watching Reason = "holding: slow without a queue, watching"
 	// NewNormal: less load did not make the service faster, so it has become
 	// slower by itself, and its latency is the new baseline. Only without a

@@ -45,7 +45,7 @@ func (c *Config) fields(s *State) []field {
 		{"hot", float64(s.Hot), 0, float64(c.tuning.confirm)},
 		{"peak", s.Peak, 0, delivered},
 		{"level", s.Level, 0, longestLatency},
-		{"flat", float64(s.Flat), 0, float64(c.tuning.flatTicks)},
+		{"flat", float64(s.Flat), 0, float64(c.tuning.flatAtMin)},
 		{"cool", s.Cool, 0, 1 + longestAge + c.tuning.settle + c.tuning.drainMost},
 		{"drain", s.Drain, 0, c.tuning.drainMost},
 		{"resume", s.Resume, 0, highestRate},

@@ -6,7 +6,7 @@ import "math"
 func (r *run) silence() {
 	s := &r.s
 	why := NoReports
-	if r.steering() > 0 {
+	if r.reported() {
 		why = TooFew
 	}
 	r.wait(why)
@@ -23,8 +23,8 @@ func (r *run) silence() {
 func (r *run) goBlind() {
 	s := &r.s
 	s.Blind, s.Gather = true, gather{}
-	if safe := r.resume * s.Mark; s.SinceCut <= r.blindRecent && safe < s.Limit {
-		r.lower(safe, CutBlind)
+	if safe := r.c.clamp(r.resume * s.Mark); s.SinceCut <= r.blindRecent && safe < s.Limit {
+		r.set(safe, CutBlind)
 	}
 }
 

@@ -50,6 +50,9 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
+// Equal says that two sketches count the same.
+func (s Sketch) Equal(o Sketch) bool { return slices.Equal(s.cells, o.cells) }
+
 // Count is the number of latencies counted, at most 2^64-1.
 func (s *Sketch) Count() uint64 { return s.total }
 

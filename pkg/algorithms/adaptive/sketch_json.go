@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -26,8 +27,11 @@ func (s *Sketch) UnmarshalJSON(data []byte) error {
 	}
 	read := Sketch{}
 	for _, pair := range pairs {
-		if len(pair) != 2 || slices.Contains(pair, nil) {
-			return fmt.Errorf("reading a sketch: %d numbers in a row, want an index and a count", len(pair))
+		if len(pair) != 2 {
+			return fmt.Errorf("reading a sketch: a pair has %d numbers, want an index and a count", len(pair))
+		}
+		if slices.Contains(pair, nil) {
+			return errors.New("reading a sketch: a pair has a null, want an index and a count")
 		}
 		err = read.push(*pair[0], *pair[1])
 		if err != nil {

@@ -4,7 +4,7 @@ package adaptive
 // neither. Ticks are meant to come once a second; a late one says so by
 // Interval.
 func (c Config) Step(s State, t Stats) State {
-	r := run{tuning: c.tuning, c: &c, s: c.adopt(s), t: t.clean()}
+	r := run{tuning: c.tuning, c: c, s: c.adopt(s), t: t.clean()}
 	r.moved = r.s.Limit != s.Limit
 	r.s.SinceCut = min(longestTime, r.s.SinceCut+r.t.Interval)
 	switch {
@@ -21,7 +21,7 @@ func (c Config) Step(s State, t Stats) State {
 // run is a tick under way.
 type run struct {
 	tuning
-	c     *Config
+	c     Config
 	s     State // becoming the next
 	t     Stats
 	x     float64 // s, the steering quantile, smoothed
@@ -38,8 +38,14 @@ func (r *run) steering() float64 {
 	return r.t.P50
 }
 
+// reported says that anybody said anything usable.
+func (r *run) reported() bool {
+	return r.t.P50 > 0 && r.steering() > 0
+}
+
+// usable says that it was enough to count.
 func (r *run) usable() bool {
-	return r.steering() > 0 && r.t.P50 > 0 && float64(r.t.Samples) >= r.minSamples
+	return r.reported() && float64(r.t.Samples) >= r.minSamples
 }
 
 // gathered takes the tick in, and is true when it is to be judged, alone or
@@ -73,7 +79,7 @@ func (r *run) smoothed() {
 	r.x = r.steering()
 	if r.s.Latency > 0 {
 		n := float64(r.t.Samples)
-		r.x = r.s.Latency + n/(n+r.smooth)*(r.x-r.s.Latency)
+		r.x = r.s.Latency + float64(n/(n+r.smooth)*(r.x-r.s.Latency))
 	}
 	r.s.Latency = r.x
 }
@@ -98,9 +104,9 @@ func (r *run) learn() {
 	case s.Baseline == 0:
 		s.Baseline = r.x
 	case r.x < s.Baseline:
-		s.Baseline += r.baseDown * (r.x - s.Baseline)
+		s.Baseline += float64(r.baseDown * (r.x - s.Baseline))
 	case r.t.Denied == 0 && r.x <= r.tolerance*s.Baseline && r.t.ErrorRatio <= r.c.ErrorRatio:
-		s.Baseline += r.baseUp * (r.x - s.Baseline)
+		s.Baseline += float64(r.baseUp * (r.x - s.Baseline))
 	}
 }
 

@@ -68,7 +68,7 @@ func (v *vectorConfig) config() Config {
 		severe: v.Severe, confirm: v.Confirm, cutMin: v.CutMin, cutMax: v.CutMax, settle: v.Settle,
 		drain: v.DrainS, drainMost: v.DrainMax, resume: v.Resume,
 		growMin: v.GrowMin, growMax: v.GrowMax, growFaster: v.GrowAccel, room: v.RoomAccel, near: v.Near,
-		giveUp: v.GiveUp, flatTicks: v.FlatTicks,
+		giveUp: v.GiveUp, flatTicks: v.FlatTicks, flatAtMin: tuned().flatAtMin,
 		blindAfter: v.BlindAfter, blindRecent: v.BlindRecent, holdHigh: v.StaleHold, holdLow: v.UpHold,
 		driftDown: v.DriftDownTau, driftUp: v.DriftUpTau,
 	}
@@ -122,7 +122,7 @@ func vectors(t *testing.T) []vector {
 	return all
 }
 
-// near says that two limits are the same to a millionth.
+// near says that two figures are the same to a millionth.
 func near(want, got float64) bool {
 	return math.Abs(got-want) <= 1e-6*want
 }

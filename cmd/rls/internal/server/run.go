@@ -51,6 +51,7 @@ func (s *Server) Run(signals Signals) error {
 	failed := make(chan error, 3)
 	workers.Go(func() { s.loader.Watch(ctx, pollRules) })
 	workers.Go(func() { s.watchHealth(ctx) })
+	workers.Go(func() { s.steering.Run(ctx) })
 	workers.Go(func() { failed <- s.grpc.Serve(s.grpcAt) })
 	for web, at := range s.webs() {
 		workers.Go(func() {
@@ -126,6 +127,7 @@ func (s *Server) stop(signals Signals, hurried bool) {
 	go func() {
 		defer close(done)
 		var ports sync.WaitGroup
+		s.feedback.Close() // streams that no caller would end
 		ports.Go(s.grpc.GracefulStop)
 		for web := range s.webs() {
 			ports.Go(func() {

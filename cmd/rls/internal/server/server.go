@@ -15,13 +15,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/eb50146d/rls/cmd/rls/internal/certs"
 	"github.com/eb50146d/rls/cmd/rls/internal/codec"
+	"github.com/eb50146d/rls/cmd/rls/internal/feedback"
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
+	"github.com/eb50146d/rls/cmd/rls/internal/steer"
 	"github.com/eb50146d/rls/cmd/rls/internal/store"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
 )
@@ -59,6 +63,11 @@ type Server struct {
 	metrics  *telemetry.Metrics
 	loader   *rules.Loader
 	store    *store.Store
+	certs    *certs.Server // of the gRPC port; nil: it is not encrypted
+	steering *steer.Steering
+	book     *feedback.Book
+	feedback *feedback.Service
+	allow    feedback.Allow
 	health   *health.Server
 	service  *service.Service
 	grpc     *grpc.Server
@@ -82,12 +91,16 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 		settings: s, log: log, metrics: m, health: health.NewServer(), now: now,
 		loader: rules.NewLoader(s.Config, options, m, log, now),
 	}
-	if err := srv.loader.Load(); err != nil {
+	if err := srv.secure(); err != nil {
 		return nil, err
 	}
 	var err error
 	if srv.store, err = store.Open(s, storeClock(), log); err != nil {
 		return nil, err
+	}
+	srv.adapt()
+	if err := srv.loader.Load(); err != nil {
+		return nil, errors.Join(err, srv.store.Close())
 	}
 	if err := srv.listen(ctx); err != nil {
 		return nil, errors.Join(err, srv.store.Close())
@@ -111,6 +124,23 @@ func New(ctx context.Context, s *settings.Settings, version string, log *zap.Log
 	srv.serveGRPC()
 	srv.serveHTTP()
 	return srv, nil
+}
+
+// secure reads the certificates of the gRPC port, if it has any, and who may report.
+func (s *Server) secure() (err error) {
+	if s.allow, err = feedback.ParseAllow(s.settings.FeedbackAllow); err != nil {
+		return fmt.Errorf("--feedback-allow: %w", err)
+	}
+	if s.allow.Names() && s.settings.GRPCTLS.ClientCA == "" {
+		return errors.New("--feedback-allow has a name of a certificate, which needs --grpc-tls-client-ca")
+	}
+	if t := &s.settings.GRPCTLS; t.Use {
+		files := certs.Files{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, ClientName: t.ClientName}
+		if s.certs, err = certs.NewServer(files, s.log, s.now); err != nil {
+			return fmt.Errorf("--grpc-tls: %w", err)
+		}
+	}
+	return nil
 }
 
 // listen opens all ports, or none.
@@ -142,14 +172,19 @@ func (s *Server) listen(ctx context.Context) error {
 }
 
 func (s *Server) serveGRPC() {
-	s.grpc = grpc.NewServer(
+	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(headerTimeout),
-	)
+	}
+	if s.certs != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.certs.Config())))
+	}
+	s.grpc = grpc.NewServer(options...)
 	s.service.Register(s.grpc)
+	s.feedback.Register(s.grpc)
 	registerHealth(s.grpc, s.health)
 	reflection.Register(s.grpc)
 }

@@ -20,6 +20,12 @@ var also = map[string][]string{
 	"reset-header":        {"LIMIT_RESET_HEADER"},
 	"backend":             {"BACKEND_TYPE"},
 
+	"grpc-tls":             {"GRPC_SERVER_USE_TLS"},
+	"grpc-tls-cert":        {"GRPC_SERVER_TLS_CERT"},
+	"grpc-tls-key":         {"GRPC_SERVER_TLS_KEY"},
+	"grpc-tls-client-ca":   {"GRPC_CLIENT_TLS_CACERT"},
+	"grpc-tls-client-name": {"GRPC_CLIENT_TLS_SAN"},
+
 	"redis-url":                            {"REDIS_URL"},
 	"redis-type":                           {"REDIS_TYPE"},
 	"redis-socket-type":                    {"REDIS_SOCKET_TYPE"},
@@ -47,7 +53,7 @@ var also = map[string][]string{
 
 // define adds one flag to a set.
 func (s *Settings) define(set *flag.FlagSet, name string) {
-	if f := (flags{set, name}); !s.rules(f) && !s.process(f) && !s.redis(f) {
+	if f := (flags{set, name}); !s.rules(f) && !s.process(f) && !s.callers(f) && !s.redis(f) {
 		s.answers(f)
 	}
 }

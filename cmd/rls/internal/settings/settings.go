@@ -27,6 +27,8 @@ type Settings struct {
 	Legacy       Legacy
 
 	GRPCAddr, HTTPAddr, AdminAddr string
+	GRPCTLS                       GRPCTLS
+	FeedbackAllow                 []string // who may report, beyond this machine
 	PProf                         bool
 	DrainDelay                    time.Duration // between the signal to end and the end of service
 	DrainTimeout                  time.Duration // for the requests that are then under way
@@ -112,11 +114,12 @@ func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
 
 // complete fills in what depends on another setting.
 func (s *Settings) complete(set *flag.FlagSet) {
-	given := false
-	set.Visit(func(f *flag.Flag) { given = given || f.Name == "admin-addr" })
-	if s.Compat != "" && !given {
+	given := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if s.Compat != "" && !given["admin-addr"] {
 		s.AdminAddr = ":6070" // where envoyproxy/ratelimit has it
 	}
+	s.GRPCTLS.complete(given["grpc-tls"])
 	if !s.LimitHeaders {
 		s.LimitHeader, s.RemainingHeader, s.ResetHeader = "", "", ""
 	}
@@ -144,6 +147,9 @@ func (s *Settings) check() error {
 		if err := s.checkRedis(); err != nil {
 			return err
 		}
+	}
+	if err := s.GRPCTLS.check(); err != nil {
+		return err
 	}
 	return s.checkHeaders()
 }

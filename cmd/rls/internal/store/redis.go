@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/eb50146d/rls/cmd/rls/internal/certs"
 	"github.com/eb50146d/rls/cmd/rls/internal/settings"
 	"github.com/eb50146d/rls/pkg/backend/redis"
 )
@@ -122,13 +123,9 @@ func readSecret(path string) (string, error) {
 func tlsConfig(s *settings.Redis) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {
-		pem, err := os.ReadFile(s.CA)
-		if err != nil {
+		var err error
+		if c.RootCAs, err = certs.Pool(s.CA); err != nil {
 			return nil, err
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s has no certificate in PEM", s.CA)
 		}
 	}
 	if s.Cert != "" {

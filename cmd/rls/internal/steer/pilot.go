@@ -1,0 +1,188 @@
+package steer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/feedback"
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
+)
+
+// pilot steers one rule.
+type pilot struct {
+	id     ruleID
+	target string
+	log    *zap.Logger
+	flow   *rules.Flow
+	bound  *rules.Bound
+	config adaptive.Config
+	many   bool // each of several keys has the limit for itself
+
+	history history
+	stepped time.Time // when this process steered last
+	memory  memory
+	logged  int64     // the limit that was logged last
+	doubted time.Time // when a doubt about the reports was logged last
+	shown   atomic.Pointer[Standing]
+}
+
+// memory is what a pilot knows from one tick to the next, and what replicas share.
+// When they do, instants are of the board's clock.
+type memory struct {
+	State    adaptive.State `json:"state"`
+	Coverage coverage       `json:"coverage"`
+	At       time.Time      `json:"at"`    // of the last step; zero: none
+	Moved    time.Time      `json:"moved"` // when the limit changed last; zero: not since the start
+	// Heard is which row of each replica the last step knew.
+	Heard     map[string]time.Time `json:"heard"`
+	Reporters int                  `json:"reporters"`  // in the last step
+	ReportAge float64              `json:"report_age"` // s; of the last report, at the last step
+	Reported  bool                 `json:"reported"`   // whether there ever was one
+}
+
+func newPilot(id ruleID, log *zap.Logger, now time.Time) *pilot {
+	return &pilot{id: id, log: log, flow: new(rules.Flow), history: history{last: now}, stepped: now}
+}
+
+// take makes b the rule to steer. A rule whose bounds were changed goes on as near as
+// they allow to where it is.
+func (p *pilot) take(b *rules.Bound) {
+	first := p.bound == nil
+	p.bound, p.target = b, b.Adaptive.Target
+	p.config = configOf(b)
+	p.many = b.ManyKeys()
+	b.Flow = p.flow
+	if first {
+		p.memory.State = p.config.Start()
+		p.logged = b.Limit().Limit.Limit()
+	}
+	p.apply(p.memory.Moved)
+}
+
+// configOf says what a rule's file says, in hits and seconds.
+func configOf(b *rules.Bound) adaptive.Config {
+	limit, a := b.Rule.Limit, b.Adaptive
+	window := limit.Window().Seconds()
+	least, most := limit.Bounds()
+	c := adaptive.NewConfig(float64(least)/window, float64(most)/window, float64(limit.Limit())/window)
+	c.ErrorRatio = a.ErrorRatio
+	if a.Threshold > 0 {
+		c.Quantile, c.Threshold = a.Quantile, a.Threshold.Seconds()
+	}
+	return c
+}
+
+// observe ends a tick: it gives what this replica knows.
+func (p *pilot) observe(now time.Time, all []feedback.Observation) row {
+	p.history.add(now, p.flow.Take())
+	own := row{Passages: p.history.passages(now), Seen: make([]seen, len(all))}
+	for i, o := range all {
+		own.Seen[i] = seen{
+			Reporter: o.Reporter, Start: now.Sub(o.Start).Seconds(), End: now.Sub(o.End).Seconds(),
+			Started: o.Row.Started, StartedKnown: o.StartedKnown, OK: o.Row.OK, Errors: o.Row.Errors, Latency: o.Row.Latency,
+		}
+	}
+	return own
+}
+
+// steerAlone steps by what this replica knows.
+func (p *pilot) steerAlone(now time.Time, own row) {
+	p.step(now, now.Sub(p.stepped), []row{own})
+	p.stepped = now
+}
+
+// steerTogether leaves what this replica knows and takes over where the limit is;
+// when it is this replica's turn it steps first, by what all know. Instants in what
+// replicas share are of the board's clock.
+func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, own row, now time.Time) error {
+	data, err := json.Marshal(own)
+	if err != nil {
+		return fmt.Errorf("writing a row: %w", err)
+	}
+	name := p.id.domain + "\x00" + p.id.label
+	shared, err := board.Share(ctx, name, replica, data, turn)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	p.recall(shared.State, shared.At)
+	if !shared.Turn {
+		p.stepped = now
+		p.apply(p.memory.Moved)
+		return nil
+	}
+	span := Interval
+	if since := shared.At.Sub(p.memory.At); !p.memory.At.IsZero() && since > 0 && since < remembered {
+		span = since
+	}
+	p.step(shared.At, span, p.hear(shared.Rows, shared.At))
+	p.stepped = now
+	if data, err = json.Marshal(&p.memory); err != nil {
+		return fmt.Errorf("writing a state: %w", err)
+	}
+	return board.Keep(ctx, name, data) //nolint:wrapcheck // it says what failed
+}
+
+// step is one tick of the controller at an instant of whatever clock is in use.
+func (p *pilot) step(at time.Time, span time.Duration, known []row) {
+	m := &p.memory
+	v := look(known, min(max(span, Interval/10), remembered).Seconds(), m.Coverage)
+	if p.many {
+		v.stats = perKey(v.stats, m.State.Limit)
+	}
+	m.State = p.config.Step(m.State, v.stats)
+	m.Coverage = m.Coverage.learn(v.completed, v.requests, m.State.Hot == 0)
+	m.At = at
+	m.Reporters = v.reporters
+	if v.reporters > 0 {
+		m.ReportAge, m.Reported = v.stats.Age, true
+	} else {
+		m.ReportAge += span.Seconds()
+	}
+	p.doubt(at, v)
+	p.apply(at)
+}
+
+// apply puts the limit in force; moved is when it came to be if it is another one.
+func (p *pilot) apply(moved time.Time) {
+	before := p.bound.Limit().Limit
+	hits := int64(math.Floor(p.memory.State.Limit * before.Window().Seconds() * (1 + 1e-12))) // 50/60*60 is less than 50
+	p.bound.SetLimit(hits)
+	limit := p.bound.Limit().Limit.Limit()
+	if limit != before.Limit() {
+		p.memory.Moved = moved
+	}
+	p.logMove(limit)
+	p.show(limit)
+}
+
+// worthALine is by what share a limit has to move until it is logged again.
+const worthALine = 0.1
+
+func (p *pilot) logMove(limit int64) {
+	if math.Abs(float64(limit-p.logged)) <= worthALine*float64(p.logged) {
+		return
+	}
+	p.log.Info("adaptive limit moved", zap.String("domain", p.id.domain), zap.String("rule", p.id.label), zap.String("target", p.target),
+		zap.Int64("from", p.logged), zap.Int64("to", limit), zap.String("reason", string(p.memory.State.Reason)))
+	p.logged = limit
+}
+
+// perKey are stats of a rule with many keys, each of which has the limit for itself,
+// as one key would see them that is as busy as its limit allows: the controller
+// compares them with the limit. Such a rule is in use only where it refuses.
+func perKey(s adaptive.Stats, limit float64) adaptive.Stats {
+	keys := max(1, s.AdmittedThen/limit)
+	s.AdmittedThen /= keys
+	s.Admitted /= max(1, s.Admitted/limit)
+	if s.Denied == 0 {
+		s.Admitted = min(s.Admitted, limit/2)
+	}
+	return s
+}

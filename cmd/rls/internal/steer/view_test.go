@@ -1,0 +1,153 @@
+package steer
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/rules"
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
+)
+
+func TestRatesOf(t *testing.T) {
+	t.Parallel()
+	all := []passage{
+		{Start: 4, End: 3, Admitted: 10, Refused: 1, Requests: 5},
+		{Start: 3, End: 2, Admitted: 20, Refused: 2, Requests: 10},
+		{Start: 2, End: 0, Admitted: 60, Refused: 6, Requests: 30},
+	}
+	tests := []struct {
+		name       string
+		start, end float64
+		want       rates
+	}{
+		{"one tick", 3, 2, rates{20, 2, 10}},
+		{"a longer tick", 2, 0, rates{30, 3, 15}},
+		{"parts of two", 3.5, 2.5, rates{15, 1.5, 7.5}},
+		{"all", 4, 0, rates{22.5, 2.25, 11.25}},
+		{"as far as it reaches back", 6, 3, rates{10, 1, 5}},
+		{"before all", 9, 8, rates{}},
+		{"after all", 0, -1, rates{}},
+		{"no time", 2, 2, rates{}},
+		{"no number", math.NaN(), 2, rates{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, ratesOf(all, test.start, test.end), cmp.AllowUnexported(rates{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	h := history{last: now}
+	for range 1000 {
+		now = now.Add(time.Second)
+		h.add(now, rules.Counts{Admitted: 1})
+	}
+	got := h.passages(now)
+	if len(got) != 31 || got[0].End != 30 || got[30].Start != 1 {
+		t.Errorf("%d passages from %v to %v, want those of the last 30 s", len(got), got[0], got[len(got)-1])
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	var c coverage
+	for i, completed := range []float64{10, 40, 50, 50, 50} {
+		if got := c.now(); got != 1 {
+			t.Errorf("share %v at tick %d, want 1 while it is learned", got, i)
+		}
+		c = c.learn(completed, 100, true)
+	}
+	check := func(what string, want float64) {
+		t.Helper()
+		if got := c.now(); math.Abs(got-want) > 1e-9 {
+			t.Errorf("share %v %s, want %v", got, what, want)
+		}
+	}
+	check("after five ticks", 0.5)
+	c = c.learn(10, 100, false)
+	check("after an overload", 0.5)
+	c = c.learn(10, 0, true)
+	c = c.learn(0, 10, true)
+	check("after ticks without requests", 0.5)
+	c = c.learn(100, 100, false)
+	check("after a fuller tick", 0.65)
+	c = c.learn(45, 100, true)
+	check("after an emptier healthy tick", 0.64)
+	c = coverage{Ticks: -1, Share: 3}.sane()
+	check("of nonsense", 1)
+}
+
+func TestPooled(t *testing.T) {
+	t.Parallel()
+	of := func(reporter string, start, end float64, started, ok uint64, known bool) seen {
+		return seen{Reporter: reporter, Start: start, End: end, Started: started, StartedKnown: known, OK: ok, Latency: adaptive.TwoPoint(ok, 0.02, 0.02)}
+	}
+	rows := []row{
+		{Seen: []seen{of("b", 2, 1, 10, 5, true), of("a", 3, 2, 10, 5, true), {Reporter: "c", StartedKnown: true, Started: 1}}},
+		{Seen: []seen{of("a", 2, 1, 7, 4, true), of("b", 2, 1, 0, math.MaxUint64, false)}},
+	}
+	type line struct {
+		Reporter            string
+		Start, End          float64
+		Started, OK, Counts uint64
+		Known               bool
+	}
+	var got []line
+	for _, s := range pooled(rows) {
+		got = append(got, line{s.Reporter, s.Start, s.End, s.Started, s.OK, s.Latency.Count(), s.StartedKnown})
+	}
+	want := []line{
+		{"a", 3, 1, 17, 9, 9, true},
+		{"b", 2, 1, 10, math.MaxUint64, math.MaxUint64, false},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFilled(t *testing.T) {
+	t.Parallel()
+	all := []*seen{{OK: 30}, {OK: 10}, {OK: 5, Started: 6, StartedKnown: true}}
+	tests := []struct {
+		name  string
+		begun float64
+		want  []uint64
+	}{
+		{"shared by what they completed", 80, []uint64{60, 20, 6}},
+		{"fewer than completed, while a queue empties", 20, []uint64{15, 5, 6}},
+		{"not known", 0, []uint64{30, 10, 6}},
+		{"at least one", 0.1, []uint64{1, 1, 6}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var got []uint64
+			for _, r := range filled(all, test.begun) {
+				got = append(got, r.Started)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRowLater(t *testing.T) {
+	t.Parallel()
+	r := row{Passages: []passage{{Start: 2, End: 1}}, Seen: []seen{{Start: 3, End: 2}}}
+	r.later(0.5)
+	want := row{Passages: []passage{{Start: 2.5, End: 1.5}}, Seen: []seen{{Start: 3.5, End: 2.5}}}
+	if diff := cmp.Diff(want, r, cmp.AllowUnexported(row{}), cmpopts.IgnoreTypes(adaptive.Sketch{})); diff != "" {
+		t.Error(diff)
+	}
+}
