@@ -8,9 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/eb50146d/rls/test/proc"
-
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
+	"github.com/eb50146d/rls/test/proc"
 )
 
 const adaptiveRule = `

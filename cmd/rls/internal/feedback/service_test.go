@@ -1,0 +1,367 @@
+package feedback
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	alspb "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/eb50146d/rls/cmd/rls/internal/certs"
+	"github.com/eb50146d/rls/cmd/rls/internal/codec"
+	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
+	"github.com/eb50146d/rls/test/proc"
+)
+
+const loopback, elsewhere = "127.0.0.1:5", "198.51.100.1:5"
+
+// served is a Service on a server whose callers come from an address of choice.
+type served struct {
+	*world
+	feedbackv1.FeedbackServiceClient
+
+	service *Service
+	conn    *grpc.ClientConn
+	logs    *observer.ObservedLogs
+}
+
+// from is a listener whose peers have another address.
+type from struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (f from) Accept() (net.Conn, error) {
+	c, err := f.Listener.Accept()
+	return fromConn{c, f.addr}, err
+}
+
+type fromConn struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (f fromConn) RemoteAddr() net.Addr { return f.addr }
+
+// serve serves target "a" to callers from an address, by TLS if there are
+// certificates of both sides.
+func serve(t *testing.T, w *world, addr string, allow []string, server *certs.Server, client *tls.Config) *served {
+	t.Helper()
+	allowed, err := ParseAllow(allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, logs := observer.New(zap.InfoLevel)
+	s := &served{world: w, logs: logs, service: New(Config{
+		Book: w.Book, Allow: allowed, Log: zap.New(core),
+		Limits: func(context.Context) (*feedbackv1.GetLimitsResponse, error) {
+			return &feedbackv1.GetLimitsResponse{Limits: []*feedbackv1.Limit{{Target: "a"}}}, nil
+		},
+	})}
+	options, credential := []grpc.ServerOption{grpc.ForceServerCodecV2(codec.New())}, insecure.NewCredentials()
+	if server != nil {
+		options, credential = append(options, grpc.Creds(credentials.NewTLS(server.Config()))), credentials.NewTLS(client)
+	}
+	g := grpc.NewServer(options...)
+	s.service.Register(g)
+	l := bufconn.Listen(1 << 16)
+	stopped := make(chan error, 1)
+	go func() { stopped <- g.Serve(from{l, at}) }()
+	s.conn, err = grpc.NewClient("passthrough:rls", grpc.WithTransportCredentials(credential),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.FeedbackServiceClient = feedbackv1.NewFeedbackServiceClient(s.conn)
+	t.Cleanup(func() {
+		s.conn.Close() //nolint:errcheck // it can only say that it is closed
+		s.service.Close()
+		g.GracefulStop() // no stream is left
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// tell reports n good requests of a target.
+func (s *served) tell(target, reporter string, n uint64) (*feedbackv1.ReportLatencyResponse, error) {
+	s.t.Helper()
+	return s.ReportLatency(s.t.Context(), &feedbackv1.ReportLatencyRequest{Report: &feedbackv1.Report{Target: target, Reporter: reporter, Ok: n}})
+}
+
+// is compares an error with a status.
+func is(t *testing.T, err error, code codes.Code, message string) {
+	t.Helper()
+	if got := status.Convert(err); got.Code() != code || got.Message() != message {
+		t.Errorf("%v: %s\nwant %v: %s", got.Code(), got.Message(), code, message)
+	}
+}
+
+func TestReportLatency(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	if answer, err := s.tell("a", "x", 3); err != nil || answer.GetDropped() != "" {
+		t.Errorf("%v, %v, want that it counts", answer, err)
+	}
+	if answer, err := s.tell("a", "x", 3); err != nil || answer.GetDropped() != "a repeat: its sequence or its window was reported before" {
+		t.Errorf("%v, %v, want a repeat", answer, err)
+	}
+	_, err := s.tell("b", "x", 3)
+	is(t, err, codes.NotFound, `no adaptive rule has the target "b": report about one of ["a"], or set adaptive.target of a rule to it`)
+	_, err = s.tell("", "x", 3)
+	is(t, err, codes.InvalidArgument, "target has 0 bytes, must have 1 to 256")
+	_, err = s.ReportLatency(t.Context(), &feedbackv1.ReportLatencyRequest{})
+	is(t, err, codes.InvalidArgument, "report is missing")
+	s.want("a", seen{"x", -time.Second, 0, 0, 3, 0, false, nil})
+	want := Stats{}
+	want.Reports[Accepted], want.Reports[Repeat], want.Reports[UnknownTarget], want.Reports[Malformed] = 1, 1, 1, 2
+	if diff := cmp.Diff(want, s.Stats()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	limits, err := s.GetLimits(t.Context(), &feedbackv1.GetLimitsRequest{})
+	if err != nil || limits.GetLimits()[0].GetTarget() != "a" {
+		t.Errorf("%v, %v", limits, err)
+	}
+}
+
+// TestManyKnown: an answer does not list a thousand targets.
+func TestManyKnown(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "k", "j", "i", "h", "g", "f", "e", "d", "c", "b", "a"), loopback, nil, nil, nil)
+	_, err := s.tell("x", "x", 1)
+	is(t, err, codes.NotFound, `no adaptive rule has the target "x": report about one of ["a" "b" "c" "d" "e" "f" "g" "h" "i" "j"] and others, or set adaptive.target of a rule to it`)
+}
+
+func TestStreamLatency(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	stream := s.stream()
+	send := func(target string, sequence uint64) {
+		t.Helper()
+		if err := stream.Send(&feedbackv1.StreamLatencyRequest{Report: &feedbackv1.Report{Target: target, Reporter: "x", Sequence: sequence, Ok: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("a", 1)
+	send("unknown", 2)
+	send("a", 3)
+	send("a", 3)
+	answer, err := stream.CloseAndRecv()
+	if err != nil || answer.GetAccepted() != 2 || answer.GetDropped() != 2 {
+		t.Errorf("%v, %v, want 2 accepted and 2 dropped", answer, err)
+	}
+	s.want("a", seen{"x", -time.Second, 0, 0, 2, 0, false, nil})
+
+	stream = s.stream()
+	send("a", 4)
+	send("", 5)
+	_, err = stream.CloseAndRecv()
+	is(t, err, codes.InvalidArgument, "the stream's report number 2: target has 0 bytes, must have 1 to 256")
+	s.want("a", seen{"x", -time.Second, 0, 0, 1, 0, false, nil})
+}
+
+func (s *served) stream() feedbackv1.FeedbackService_StreamLatencyClient {
+	s.t.Helper()
+	stream, err := s.StreamLatency(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stream
+}
+
+func (s *served) accessLogs() alspb.AccessLogService_StreamAccessLogsClient {
+	s.t.Helper()
+	stream, err := alspb.NewAccessLogServiceClient(s.conn).StreamAccessLogs(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stream
+}
+
+// everyCall makes each kind of call and gives the errors.
+func (s *served) everyCall() map[string]error {
+	s.t.Helper()
+	errs := map[string]error{}
+	_, errs["ReportLatency"] = s.tell("a", "x", 1)
+	_, errs["GetLimits"] = s.GetLimits(s.t.Context(), &feedbackv1.GetLimitsRequest{})
+	_, errs["StreamLatency"] = s.stream().CloseAndRecv()
+	errs["StreamAccessLogs"] = s.accessLogs().RecvMsg(&alspb.StreamAccessLogsResponse{})
+	return errs
+}
+
+// TestNoAdaptiveRule: nothing is served, until there is such a rule.
+func TestNoAdaptiveRule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := serve(t, w, loopback, nil, nil, nil)
+	for _, err := range s.everyCall() {
+		is(t, err, codes.Unavailable, "no rule with algorithm: adaptive is loaded, so there is nothing to report about")
+	}
+	w.SetTargets([]string{"a"})
+	if _, err := s.tell("a", "x", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNotAllowed: other machines are turned away, whatever they call, and the log
+// says so once.
+func TestNotAllowed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), elsewhere, []string{"198.51.100.2"}, nil, nil)
+	for _, err := range s.everyCall() {
+		is(t, err, codes.PermissionDenied, elsewhere+" may not report; --feedback-allow of rls says who may, beyond this machine")
+	}
+	if n := s.Stats().Reports[NotAllowed]; n != 4 {
+		t.Errorf("%d counted, want 4", n)
+	}
+	if s.logs.Len() != 1 {
+		t.Errorf("%d lines of log, want 1: %v", s.logs.Len(), s.logs.All())
+	}
+}
+
+func TestAllowedByAddress(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), elsewhere, []string{"10.0.0.0/8", "198.51.100.0/24"}, nil, nil)
+	if _, err := s.tell("a", "x", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAllowedByCertificate: the name in the certificate lets a caller in, and is
+// its reporter whatever it says.
+func TestAllowedByCertificate(t *testing.T) {
+	t.Parallel()
+	authority, err := proc.NewAuthority(time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key, err := authority.Issue(dir, "rls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := authority.CA(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := certs.NewServer(certs.Files{Cert: cert, Key: key, ClientCA: ca}, zap.NewNop(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, uri string
+		allowed   bool
+	}{
+		{"named", "spiffe://mesh/app", true},
+		{"another", "spiffe://mesh/other", false},
+	} {
+		cert, key, err := authority.Issue(t.TempDir(), "x", row.uri, "x.mesh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t, newWorld(t, "a"), elsewhere, []string{"spiffe://mesh/app"}, server, &tls.Config{
+			Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13,
+		})
+		_, err = s.tell("a", "somebody else", 1)
+		if row.allowed {
+			if err != nil {
+				t.Errorf("%s: %v", row.name, err)
+			}
+			s.want("a", seen{row.uri, -time.Second, 0, 0, 1, 0, false, nil})
+			continue
+		}
+		is(t, err, codes.PermissionDenied, elsewhere+`, whose certificate is of ["spiffe://mesh/other" "x.mesh" "x"], may not report; `+
+			"--feedback-allow of rls says who may, beyond this machine")
+	}
+}
+
+// TestStreamAccessLogs: nothing is ever answered; the end of the stream is no error.
+func TestStreamAccessLogs(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	stream := s.accessLogs()
+	for range 2 {
+		if err := stream.Send(message("envoy", endedAt(0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	// gRPC wants an answer where a stream ends well; Envoy, which never ends one, does not.
+	if err := stream.RecvMsg(&alspb.StreamAccessLogsResponse{}); err == nil || status.Code(err) == codes.OK {
+		t.Errorf("%v", err)
+	}
+	s.wait(2 * time.Second)
+	s.want("a", second("envoy", 0, 1, 2))
+}
+
+// TestNamelessEnvoy: the name in the certificate, or the address, stands in for a
+// node's id.
+func TestNamelessEnvoy(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	stream := s.accessLogs()
+	if err := stream.Send(message("", endedAt(0))); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	stream.RecvMsg(&alspb.StreamAccessLogsResponse{}) //nolint:errcheck // what was sent has been read
+	s.wait(2 * time.Second)
+	s.want("a", second(loopback, 0, 1, 1))
+}
+
+// TestClose: streams that their callers would never end, end; later ones, too.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	reports, logs := s.stream(), s.accessLogs()
+	if err := reports.Send(&feedbackv1.StreamLatencyRequest{Report: &feedbackv1.Report{Target: "a", Reporter: "x", Ok: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := logs.Send(message("envoy", endedAt(0))); err != nil {
+		t.Fatal(err)
+	}
+	s.service.Close()
+	s.service.Close()
+	for _, stream := range []grpc.ClientStream{reports, logs, s.stream(), s.accessLogs()} {
+		is(t, stream.RecvMsg(&feedbackv1.StreamLatencyResponse{}), codes.Unavailable, "this rls is ending")
+	}
+}
+
+// TestPanic: a fault of ours ends one call, not the process.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
+	err := s.service.until(func() error { panic("a fault") })
+	is(t, err, codes.Internal, "rls failed while reading a report, see its log")
+	if s.logs.FilterMessage("panic while reading a report").Len() != 1 {
+		t.Errorf("%v", s.logs.All())
+	}
+	if err := s.service.until(func() error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF { //nolint:errorlint // the same
+		t.Error(err)
+	}
+}
