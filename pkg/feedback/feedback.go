@@ -47,7 +47,8 @@ type Options struct {
 	// call is an error. 0: a call whose caller goes is never a sample. Deadlines of
 	// contexts count without it; an HTTP server sees none of its callers'.
 	Timeout time.Duration
-	// OnError, if any, is told why a stream of reports ended. Run calls it.
+	// OnError, if any, is told why a stream of reports ended, or that rls dropped
+	// reports, which it says at the end. Run calls it.
 	OnError func(error)
 }
 

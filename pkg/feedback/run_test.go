@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,7 @@ type rlsState struct {
 	ends    error // of an open stream
 	stuck   bool  // takes nothing
 	mute    bool  // does not answer
+	dropped uint64
 	opened  []time.Time
 	reports []*feedbackv1.Report
 	closed  int
@@ -78,12 +80,15 @@ func (s *rlsStream) SendMsg(m any) error {
 
 func (s *rlsStream) CloseSend() error { return nil }
 
-func (s *rlsStream) RecvMsg(any) error {
+func (s *rlsStream) RecvMsg(m any) error {
 	s.rls.change(func(r *rlsState) { r.closed++ })
 	if s.rls.state().mute {
 		<-s.ctx.Done()
 	}
-	return errors.Join(s.ctx.Err(), s.rls.state().ends)
+	now := s.rls.state()
+	answer := m.(*feedbackv1.StreamLatencyResponse) //nolint:errcheck // of this method
+	answer.Dropped, answer.Accepted = now.dropped, uint64(len(now.reports))-now.dropped
+	return errors.Join(s.ctx.Err(), now.ends)
 }
 
 // running is a client in a bubble.
@@ -289,6 +294,20 @@ func TestMuteAtTheEnd(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		if took := r.end(); took != time.Second || len(r.rls.state().reports) != 2 || len(r.errs) != 1 {
 			t.Errorf("ended in %v with %v, %d reports", took, r.errs, len(r.rls.state().reports))
+		}
+	})
+}
+
+// TestDropped: rls took the reports in vain, and says so at the end.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t)
+		r.rls.change(func(s *rlsState) { s.dropped = 2 })
+		time.Sleep(2500 * time.Millisecond)
+		r.end()
+		if len(r.errs) != 1 || !strings.HasPrefix(r.errs[0].Error(), "feedback: rls dropped 2 of 3 reports: ") {
+			t.Errorf("told %v", r.errs)
 		}
 	})
 }

@@ -1,8 +1,10 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -72,10 +74,20 @@ func (s *sender) open() error {
 
 // end closes our side and returns why the stream ended, never nil.
 func (s *sender) end() error {
-	if _, err := s.stream.CloseAndRecv(); err != nil {
+	return cmp.Or(s.finish(), errors.New("feedback: rls ended the stream"))
+}
+
+// finish closes our side and lets rls read what was sent. The error says also that
+// it was in vain.
+func (s *sender) finish() error {
+	answer, err := s.stream.CloseAndRecv()
+	if err != nil {
 		return err
 	}
-	return errors.New("feedback: rls ended the stream")
+	if dropped := answer.GetDropped(); dropped > 0 {
+		return fmt.Errorf("feedback: rls dropped %d of %d reports: no adaptive rule has the target, or they came late or twice", dropped, dropped+answer.GetAccepted())
+	}
+	return nil
 }
 
 // fail gives the stream up and waits longer before the next, up to 30 s. The half
@@ -90,14 +102,14 @@ func (s *sender) fail(err error) {
 	}
 }
 
-// close lets rls read what was sent.
+// close ends the stream, if there is one.
 func (s *sender) close() {
 	if s.stream == nil {
 		return
 	}
 	defer s.cancel()
 	defer time.AfterFunc(patience, s.cancel).Stop()
-	if _, err := s.stream.CloseAndRecv(); err != nil && s.onError != nil {
+	if err := s.finish(); err != nil && s.onError != nil {
 		s.onError(err)
 	}
 }
