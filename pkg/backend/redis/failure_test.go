@@ -118,7 +118,7 @@ func TestRD12Dead(t *testing.T) {
 func TestRD12OneShardDead(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t)
-	s := openAt(t, redis.Options{Mode: redis.Cluster}, c.Masters[0].Addr(), c.Masters[1].Addr(), c.Masters[2].Addr())
+	s := openAt(t, redis.Options{Mode: redis.Cluster, Budget: patience}, c.Masters[0].Addr(), c.Masters[1].Addr(), c.Masters[2].Addr())
 	eventually(t, "readiness", func() bool { return s.Ready(t.Context()) == nil })
 	one := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 1, Window: 365 * 24 * time.Hour})
 	one.OnError = backend.OnErrorAllow

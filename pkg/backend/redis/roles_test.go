@@ -29,7 +29,7 @@ func TestRD02RoleSwap(t *testing.T) {
 			t.Parallel()
 			first, second := ownServer(t, row.args...), ownServer(t)
 			p := newProxy(t, first.Addr())
-			s := openAt(t, redis.Options{}, p.Addr())
+			s := openAt(t, redis.Options{Budget: patience}, p.Addr())
 			rule := yearly(t, backend.OnErrorFail)
 			eventually(t, "a decision", func() bool { return s.decides(t, rule) })
 			master := strconv.Itoa(second.Port)
