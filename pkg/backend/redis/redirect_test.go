@@ -16,7 +16,7 @@ func TestTryAgain(t *testing.T) {
 	n.batcher = batcher{node: n, queue: make(chan *call, 1), closed: make(chan struct{})}
 	c, again := newCall(), protocolError("TRYAGAIN Multiple keys request during rehashing of slot")
 	if err := new(cluster).redirect(n, c, again); err != nil || !c.alone || len(n.batcher.queue) != 1 {
-		t.Errorf("error %v, alone %t, %d calls wait", err, c.alone, len(n.batcher.queue))
+		t.Fatalf("error %v, alone %t, %d calls wait", err, c.alone, len(n.batcher.queue))
 	}
 	if err := new(cluster).redirect(n, <-n.batcher.queue, again); err == nil {
 		t.Error("a key alone is sent again")
