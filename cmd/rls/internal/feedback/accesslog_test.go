@@ -145,6 +145,31 @@ func TestClockSetBack(t *testing.T) {
 	w.want("a", second("envoy", 89, 91, 2))
 }
 
+// TestOurClockSetBack: what was seen is not kept for a time that comes once more.
+func TestOurClockSetBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	s := w.stream("192.0.2.1:5")
+	s.send(time.Hour-5*time.Second, message("envoy", endedAt(time.Hour-5*time.Second)))
+	s.send(time.Hour, message("", endedAt(time.Hour)))
+	w.add(w.told("envoy", 0, 0, time.Second))
+	w.now = epoch()
+	w.want("a", seen{
+		"envoy", -time.Second, time.Hour, 0, 3, 1, false, map[int]uint64{100: 2, bucketOf(40 * time.Millisecond): 2},
+	})
+	s.send(time.Second, message("", endedAt(time.Second)))
+	if got := w.add(w.told("envoy", 0, 0, time.Second)); got != Accepted {
+		t.Errorf("%v, want it accepted", got)
+	}
+	if got := w.add(w.told("envoy", 0, 0, time.Second)); got != Repeat {
+		t.Errorf("%v, want a repeat", got)
+	}
+	w.now = epoch().Add(5 * time.Second)
+	w.want("a", seen{
+		"envoy", 0, 2 * time.Second, 0, 2, 1, false, map[int]uint64{100: 2, bucketOf(40 * time.Millisecond): 1},
+	})
+}
+
 // TestWorkers: the streams of one Envoy are one reporter, of whatever address.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
