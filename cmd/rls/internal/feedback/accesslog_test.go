@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 )
 
 // message is one of an access log; an id makes it the first of its stream.
@@ -85,6 +87,22 @@ func TestIntervals(t *testing.T) {
 	w.want("a")
 	w.now = epoch().Add(40 * tenth)
 	w.want("a", second("envoy", 1, 2, 3))
+}
+
+// TestSlowestWorker: a second is complete when it is for every stream of an Envoy.
+func TestSlowestWorker(t *testing.T) {
+	t.Parallel()
+	var p reporter
+	second := epoch().Unix()
+	for _, delay := range []time.Duration{tenth, 2 * time.Second, time.Second} {
+		p.log(epoch(), second, delay, &adaptive.Row{OK: 1})
+	}
+	if o, ok := p.take(epoch().Add(3*time.Second - 1)); ok {
+		t.Errorf("%+v, before all have told", o)
+	}
+	if o, _ := p.take(epoch().Add(3 * time.Second)); o.Row.OK != 3 {
+		t.Errorf("%+v, want all", o)
+	}
 }
 
 // TestLateEntries go to the next second that has not been closed.
