@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	accesslogpb "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 	alspb "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -265,6 +267,11 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
+// part is a field of a message that holds bytes.
+func part(number protowire.Number, b string) string {
+	return string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), b))
+}
+
 // TestMalformed: what cannot be read loses no more than it must.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
@@ -282,6 +289,7 @@ func TestMalformed(t *testing.T) {
 		{"text that is not UTF-8", strings.ReplaceAll(string(wire), "TENANT", "\xff\xfe\x80\x00\xc3("), 3, 0},
 		{"node that is not UTF-8", strings.ReplaceAll(string(wire), "NODE", "\xffODE"), 3, 0},
 		{"an entry", string(encoded(t, message("", good))) + "\x12\x04\x0a\x02\x0a\xff" + string(encoded(t, message("", good))), 2, 1},
+		{"an entry, at its end", string(encoded(t, message("", good))) + part(2, part(1, string(encoded(t, odd))+"\xff")), 1, 1},
 		{"the rest", string(wire) + "\xff", 3, 1},
 		{"cut off", string(wire[:len(wire)-1]), 0, 1},
 		{"HTTP", "GET / HTTP/1.1\r\n\r\n", 0, 1},
@@ -294,8 +302,9 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%s: %d samples and %d malformed, want %d and %d", row.name, len(s.samples), got, row.samples, row.malformed)
 		}
 		s.book()
+		w.wait(10 * time.Second)
 		for _, o := range w.Take("a") {
-			if strings.ToValidUTF8(o.Reporter, "") != o.Reporter {
+			if !slices.Contains([]string{"x", "NODE", "\uFFFDODE"}, o.Reporter) {
 				t.Errorf("%s: reporter %q", row.name, o.Reporter)
 			}
 		}

@@ -93,7 +93,7 @@ func serve(t *testing.T, w *world, addr string, allow []string, server *certs.Se
 	t.Cleanup(func() {
 		s.conn.Close() //nolint:errcheck // it can only say that it is closed
 		s.service.Close()
-		g.GracefulStop() // no stream is left
+		g.GracefulStop()                                                            // no stream is left
 		if err := <-stopped; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // before it began to serve
 			t.Error(err)
 		}
