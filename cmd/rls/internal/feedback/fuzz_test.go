@@ -59,9 +59,9 @@ func FuzzAccessLog(f *testing.F) {
 func mergedCases(tb testing.TB) []string {
 	tb.Helper()
 	one := string(encoded(tb, about(made(200, 1, 41, 50, &accesslogpb.ResponseFlags{RateLimited: true}), "a")))
-	common := func(number protowire.Number, b string) string { return part(1, part(number, b)) }
+	common := func(number protowire.Number, field string) string { return part(1, part(number, field)) }
 	metadata := func(fields string) string { return common(17, part(1, part(1, targetsNamespace)+part(2, fields))) }
-	text := func(s string) string { return part(2, part(3, s)) }
+	b := part(2, part(3, "b"))
 	var cases []string
 	for _, also := range []string{
 		common(16, "\x60\x00"),                                    // no longer rate_limited
@@ -69,10 +69,10 @@ func mergedCases(tb testing.TB) []string {
 		common(16, "\x60\x00") + common(8, "\x10\x07"),            // sent 7 ns later
 		common(16, "\x60\x00") + part(4, part(1, "\x08\xf7\x03")), // 503
 		common(16, "\x60\x00") + metadata(""),                     // other metadata, without targets
-		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+text("b"))),
-		common(16, "\x60\x00") + metadata(part(1, text("b")+part(1, targetsKey))),                              // the value first
-		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+text("b")+part(2, "\x20\x01"))),          // a boolean in its place
-		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+text("b"))+part(1, part(1, targetsKey))), // nothing in its place
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)),
+		common(16, "\x60\x00") + metadata(part(1, b+part(1, targetsKey))),                              // the value first
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b+part(2, "\x20\x01"))),          // a boolean in its place
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)+part(1, part(1, targetsKey))), // nothing in its place
 		common(16, "\x60\x00") + metadata("") + common(22, part(1, targetsKey)+part(2, "b")),
 		common(16, "\x60\x00") + metadata("") + common(22, part(1, targetsKey)+part(2, "b")) + common(22, part(1, targetsKey)),
 	} {
