@@ -222,7 +222,7 @@ func TestNoAdaptiveRule(t *testing.T) {
 }
 
 // TestNotAllowed: other machines are turned away, whatever they call, and the log
-// says so once.
+// says so once a minute.
 func TestNotAllowed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, newWorld(t, "a"), elsewhere, []string{"198.51.100.2"}, nil, nil)
@@ -234,6 +234,11 @@ func TestNotAllowed(t *testing.T) {
 	}
 	if s.logs.Len() != 1 {
 		t.Errorf("%d lines of log, want 1: %v", s.logs.Len(), s.logs.All())
+	}
+	s.wait(time.Minute)
+	s.everyCall()
+	if s.logs.Len() != 2 {
+		t.Errorf("%d lines of log a minute later, want 2", s.logs.Len())
 	}
 }
 
