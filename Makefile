@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test lint generate bench bench-adaptive demo build clean deps
+.PHONY: help test lint generate bench bench-adaptive demo demo-adaptive build clean deps
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 tool = go tool -modfile='$(CURDIR)/.ci/tools/$(1)/go.mod' $(1)
@@ -33,6 +33,9 @@ bench-adaptive: ## compare the adaptive controller with classic ones in a simula
 
 demo: deps ## send requests through the real Envoy with the example rules
 	@go run ./test/demo
+
+demo-adaptive: deps ## let a service become slow behind three limits, for three minutes; SVG=FILE plots it
+	@go run ./test/demo-adaptive $(if $(SVG),-svg '$(SVG)')
 
 build: ## build bin/rls
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/rls ./cmd/rls
