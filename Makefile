@@ -13,14 +13,17 @@ test: deps ## run every test with the race detector, against the real Envoy too
 lint: ## check formatting, modules, proto and code; change nothing
 	go mod tidy -diff
 	$(call tool,golangci-lint) fmt --diff
-	cd proto && $(call tool,buf) lint && $(call tool,buf) format --diff --exit-code
-	@echo 'comparing the generated code'
+	cd proto && $(call tool,buf) lint && $(call tool,buf) format --diff --exit-code && $(call tool,buf) breaking --against contract.binpb
+	@echo 'comparing the generated files'
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd proto && \
-		$(call tool,buf) generate -o "$$tmp" && diff -ru -x '*.proto' rls "$$tmp/rls"
+		$(call tool,buf) generate -o "$$tmp" && diff -ru -x '*.proto' rls "$$tmp/rls" && \
+		$(call tool,buf) build --exclude-source-info -o "$$tmp/contract.binpb" && cmp contract.binpb "$$tmp/contract.binpb"
 	$(call tool,golangci-lint) run
 
-generate: ## write the Go code of the .proto files beside them
-	cd proto && $(call tool,buf) generate
+# contract.binpb is what callers rely on. What is new is added to it; to break it on purpose, run the last line alone.
+generate: ## write the Go code of the .proto files beside them, and add what is new to the contract
+	cd proto && $(call tool,buf) breaking --against contract.binpb
+	cd proto && $(call tool,buf) generate && $(call tool,buf) build --exclude-source-info -o contract.binpb
 
 bench: ## compare the CPU time of a request with a no-op server's, and measure memory per key
 	@go run ./test/bench

@@ -56,6 +56,13 @@ func TestPool(t *testing.T) {
 	unknown.startedKnown, unknown.row.Started = false, 0
 	w.add(unknown)
 	w.want("a", seen{"x", second, 3 * second, 0, 2, 2, false, map[int]uint64{100: 4}})
+
+	w.wait(second)
+	unknown = w.told("x", 11, 0, second)
+	unknown.startedKnown, unknown.row.Started = false, 0
+	w.add(unknown)
+	w.add(w.told("x", 12, 0, second))
+	w.want("a", seen{"x", 3 * second, 4 * second, 0, 2, 2, false, map[int]uint64{100: 4}})
 }
 
 // TestAhead: a clock that goes a little ahead makes no observation of the future.
@@ -154,9 +161,18 @@ func TestFull(t *testing.T) {
 	if got := w.add(w.told("7", 2, 0, time.Second)); got != Accepted {
 		t.Errorf("one of them: %v, want it accepted", got)
 	}
-	w.wait(time.Minute + 1)
-	if got := w.add(w.told("new", 2, 0, time.Second)); got != Accepted {
-		t.Errorf("when the others are silent: %v, want it accepted", got)
+	for _, step := range []struct {
+		wait time.Duration
+		want Outcome
+	}{
+		{time.Minute, Full},
+		{time.Second - 1, Full}, // the others are silent by now, but were looked through a moment ago
+		{1, Accepted},
+	} {
+		w.wait(step.wait)
+		if got := w.add(w.told("new", 2, 0, time.Second)); got != step.want {
+			t.Errorf("%v after the others: %v, want %v", w.now.Sub(epoch()), got, step.want)
+		}
 	}
 	if n := w.Reporters("a"); n != 1 {
 		t.Errorf("%d reporters, want 1", n)

@@ -7,6 +7,7 @@ import (
 
 	accesslogpb "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 	alspb "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -25,7 +26,9 @@ func FuzzAccessLog(f *testing.F) {
 		e.CommonProperties.CustomTags[targetsKey] = "b"
 		f.Add(encoded(f, message("", e)), int64(time.Hour))
 	}
-	f.Add([]byte("\x12\x06\x0a\x04\x0a\x02\x2a\x00"), int64(-1))
+	for _, wire := range mergedCases(f) {
+		f.Add([]byte(wire), int64(-1))
+	}
 	f.Fuzz(func(t *testing.T, wire []byte, at int64) {
 		w := newWorld(t, "a", "b")
 		w.wait(time.Duration(at % int64(1000*time.Hour)))
@@ -50,6 +53,32 @@ func FuzzAccessLog(f *testing.F) {
 			t.Errorf("%d samples are lost", total)
 		}
 	})
+}
+
+// mergedCases say something twice; the later counts, or both are merged.
+func mergedCases(tb testing.TB) []string {
+	tb.Helper()
+	one := string(encoded(tb, about(made(200, 1, 41, 50, &accesslogpb.ResponseFlags{RateLimited: true}), "a")))
+	common := func(number protowire.Number, field string) string { return part(1, part(number, field)) }
+	metadata := func(fields string) string { return common(17, part(1, part(1, targetsNamespace)+part(2, fields))) }
+	b := part(2, part(3, "b"))
+	var cases []string
+	for _, also := range []string{
+		common(16, "\x60\x00"),                                    // no longer rate_limited
+		common(16, "\x60\x00") + common(16, "\x18\x01"),           // but timed out
+		common(16, "\x60\x00") + common(8, "\x10\x07"),            // sent 7 ns later
+		common(16, "\x60\x00") + part(4, part(1, "\x08\xf7\x03")), // 503
+		common(16, "\x60\x00") + metadata(""),                     // other metadata, without targets
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)),
+		common(16, "\x60\x00") + metadata(part(1, b+part(1, targetsKey))),                              // the value first
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b+part(2, "\x20\x01"))),          // a boolean in its place
+		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)+part(1, part(1, targetsKey))), // nothing in its place
+		common(16, "\x60\x00") + metadata("") + common(22, part(1, targetsKey)+part(2, "b")),
+		common(16, "\x60\x00") + metadata("") + common(22, part(1, targetsKey)+part(2, "b")) + common(22, part(1, targetsKey)),
+	} {
+		cases = append(cases, part(2, part(1, one+also)))
+	}
+	return cases
 }
 
 // againstStandard compares with what the generated message holds.
