@@ -13,7 +13,8 @@ import (
 	"github.com/eb50146d/rls/test/proc"
 )
 
-// startCluster starts three masters and gives their addresses.
+// startCluster starts three masters and gives their addresses. When the test ends it
+// looks that every key expires.
 func startCluster(t *testing.T) (addrs []string) {
 	t.Helper()
 	path, err := proc.FindRedis()
@@ -25,6 +26,9 @@ func startCluster(t *testing.T) (addrs []string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		for _, m := range cluster.Masters {
+			checkExpiries(t, m)
+		}
 		if err := cluster.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -46,7 +50,6 @@ func TestWC03RedisClusterIsExact(t *testing.T) {
 		if len(keys(t, client)) == 0 {
 			t.Errorf("master %s has no key", addr)
 		}
-		checkExpiries(t, client)
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}

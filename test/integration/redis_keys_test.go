@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -42,57 +41,6 @@ func TestSE04RedisKeysAreHashed(t *testing.T) {
 	code(t, plain, "exact", "gcra", value)
 	if !holds() {
 		t.Error("the test would not see a value")
-	}
-}
-
-// TestLT03OneCommandARequest: Redis gets one command for a lone request, whatever
-// it asks, and none while a refusal is remembered.
-func TestLT03OneCommandARequest(t *testing.T) {
-	t.Parallel()
-	server := startRedis(t)
-	r := startRLS(t, "testdata/exact", server.backendArgs()...)
-	code(t, r, "exact", "gcra", "warm") // connects, and brings the script
-	scripts := func() (n int64) {
-		for line := range strings.Lines(server.client.Info(t.Context(), "commandstats").Val()) {
-			for _, command := range []string{"cmdstat_evalsha:", "cmdstat_eval:"} {
-				if stats, ok := strings.CutPrefix(line, command+"calls="); ok {
-					calls, _, _ := strings.Cut(stats, ",")
-					m, err := strconv.ParseInt(calls, 10, 64)
-					if err != nil {
-						t.Error(err)
-					}
-					n += m
-				}
-			}
-		}
-		return n
-	}
-	before := scripts()
-	var pairs []string
-	for _, key := range exactKeys {
-		pairs = append(pairs, key, "x")
-	}
-	const requests = 20
-	for range requests {
-		if got := code(t, r, "exact", pairs...); got != "OK" {
-			t.Errorf("%s, want OK", got)
-		}
-	}
-	if n := scripts() - before; n != requests {
-		t.Errorf("%d calls of the script for %d requests", n, requests)
-	}
-	if _, err := sendRaw(t.Context(), r, withHits(encode("exact", []string{"gcra", "y"}), 1000)); err != nil {
-		t.Fatal(err)
-	}
-	before = scripts()
-	eventually(t, "a refusal from memory", func() bool {
-		if got := code(t, r, "exact", "gcra", "y"); got != "OVER_LIMIT" {
-			t.Errorf("%s, want OVER_LIMIT", got)
-		}
-		return metric(t, r, "rls_over_limit_cache_answers_total") >= requests
-	})
-	if n := scripts() - before; n == 0 || n >= requests {
-		t.Errorf("%d calls of the script, want one a second", n)
 	}
 }
 

@@ -8,9 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/eb50146d/rls/test/proc"
-
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
+	"github.com/eb50146d/rls/test/proc"
 )
 
 const adaptiveRule = `
@@ -40,7 +39,7 @@ func failing(t *testing.T, r *proc.RLS) {
 	t.Helper()
 	now := time.Now()
 	_, err := feedbackv1.NewFeedbackServiceClient(r.Conn()).ReportLatency(t.Context(), &feedbackv1.ReportLatencyRequest{Report: &feedbackv1.Report{
-		Target: "checkout", Reporter: "test", Sequence: uint64(now.UnixNano()), //nolint:gosec // after 1970
+		Target: "checkout", Reporter: "test", Sequence: uint64(now.UnixNano()),
 		WindowStart: timestamppb.New(now.Add(-time.Second / 10)), WindowEnd: timestamppb.New(now),
 		Started: 100, Ok: 20, Errors: 80,
 		Latency: &feedbackv1.Report_Quantiles{Quantiles: &feedbackv1.Quantiles{P50: durationpb.New(time.Second), P99: durationpb.New(time.Second)}},

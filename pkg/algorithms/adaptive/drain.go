@@ -15,7 +15,7 @@ func (r *run) drainAt(rate float64) float64 {
 	r.s.Drain = max(1, min(r.drainMost, length))
 	r.s.Cool += r.s.Drain
 	r.s.Resume, r.s.Mark = r.resume*got, got
-	return min(rate, low)
+	return low
 }
 
 // countdown lets the tick's time pass for a cool-down and a drain. The limit

@@ -96,7 +96,7 @@ func TestMergeOfFewAndOdd(t *testing.T) {
 	t.Parallel()
 	fast, slow := row(100, 0.02, 0), row(300, 0.5, 0.5)
 	noAnswer := Row{Started: 50, Latency: TwoPoint(50, 1, 1)}
-	noLatency := Row{Started: 50, OK: 10, Errors: 40}
+	noLatency := Row{Started: 5000, OK: 1000, Errors: 4000}
 	full := Row{Started: math.MaxUint64, OK: math.MaxUint64, Errors: math.MaxUint64, Latency: TwoPoint(math.MaxUint64, 1, 2)}
 	p := func(seconds float64) float64 { return Middle(Bucket(seconds)) }
 	tests := []struct {

@@ -65,8 +65,8 @@ func sound(t *testing.T, c Config, s State, stats Stats) {
 		t.Fatalf("limit %v (%s), not in [%v, %v], after %+v", s.Limit, s.Reason, c.MinLimit, c.MaxLimit, stats)
 	}
 	back, err := c.Restore(stored(t, s))
-	if diff := cmp.Diff(s, back); err != nil || diff != "" {
-		t.Fatalf("after %+v: %v\n%s", stats, err, diff)
+	if err != nil || back != s {
+		t.Fatalf("after %+v: %v\n%s", stats, err, cmp.Diff(s, back))
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Config) fields(s *State) []field {
 		{"since_cut", s.SinceCut, 0, longestTime},
 		{"silent", s.Silent, 0, longestTime},
 		{"gather.ticks", float64(g.Ticks), 0, float64(c.tuning.gatherMost - 1)},
-		{"gather.samples", g.Samples, 0, float64(c.tuning.gatherMost) * mostSamples},
+		{"gather.samples", g.Samples, 0, c.tuning.enough},
 		{"gather.p50", g.P50, 0, longestLatency * g.Samples},
 		{"gather.p99", g.P99, 0, longestLatency},
 		{"gather.errors", g.Errors, 0, g.Samples},

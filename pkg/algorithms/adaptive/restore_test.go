@@ -91,10 +91,10 @@ func TestRestoreFitsTheRule(t *testing.T) {
 		{"min_limit above", learned, NewConfig(500, 2000, 600), func(s *State) { s.Limit, s.Reason = 500, Bounded }},
 		{"a threshold for the median", learned, steeredBy(0.5, 0.1), func(s *State) { s.Baseline = 0 }},
 		{"a threshold for the tail", learned, steeredBy(0.99, 0.1), func(s *State) {
-			s.Quantile, s.Latency, s.Baseline, s.Level, s.Flat = 0.99, 0, 0, 0, 0
+			s.Quantile, s.Latency, s.Level, s.Flat, s.Baseline = 0.99, 0, 0, 0, 0
 		}},
 		{"no threshold any more", steeredBy(0.99, 0.1), learned, func(s *State) {
-			s.Quantile, s.Latency, s.Baseline, s.Level, s.Flat = 0.5, 0, 0, 0, 0
+			s.Quantile, s.Latency, s.Level, s.Flat = 0.5, 0, 0, 0
 		}},
 		{"another threshold", steeredBy(0.99, 0.1), steeredBy(0.99, 0.2), func(*State) {}},
 	}
@@ -126,6 +126,7 @@ func TestRestoreRefusesGarbage(t *testing.T) {
 		{"beyond float64", strings.Replace(sound, `"limit":400`, `"limit":1e999`, 1), "cannot unmarshal number 1e999"},
 		{"text for a number", strings.Replace(sound, `"limit":400`, `"limit":"400"`, 1), "cannot unmarshal string"},
 		{"no limit", strings.Replace(sound, `"limit":400`, `"limit":0`, 1), "limit is 0"},
+		{"five ticks gathered", strings.Replace(sound, `"ticks":0`, `"ticks":5`, 1), "gather.ticks is 5, must be in [0, 4]"},
 		{"no growth", strings.Replace(sound, `"growth":0.02`, `"growth":0`, 1), "growth is 0, must be in [0.02, 0.3]"},
 	}
 	for _, tt := range tests {

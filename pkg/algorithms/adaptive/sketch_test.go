@@ -116,6 +116,18 @@ func TestQuantileIsExactWithin(t *testing.T) {
 	}
 }
 
+// The rank of a quantile of a full sketch is beyond what a conversion to uint64
+// bears.
+func TestQuantileOfAFullSketch(t *testing.T) {
+	t.Parallel()
+	var s Sketch
+	s.Add(1, math.MaxUint64-1)
+	s.Add(2, 1)
+	if got, _ := s.Quantile(1); got != Middle(2) {
+		t.Errorf("the highest is %v, want that of bucket 2", got)
+	}
+}
+
 func TestQuantileOfOddShares(t *testing.T) {
 	t.Parallel()
 	s := TwoPoint(100, 0.01, 0.1)

@@ -45,8 +45,8 @@ func (c *Config) adopt(s State) State {
 	if c.Threshold > 0 {
 		s.Baseline = 0
 	}
-	if s.Quantile != c.steered() { // Latency and what was learned from it are another figure's
-		s.Quantile, s.Latency, s.Baseline, s.Level, s.Flat = c.steered(), 0, 0, 0, 0
+	if s.Quantile != c.steered() { // Latency and Level are another figure's
+		s.Quantile, s.Latency, s.Level, s.Flat = c.steered(), 0, 0, 0
 	}
 	return s
 }

@@ -31,6 +31,24 @@ func slowAtMin() Stats {
 	return t
 }
 
+// spoiled is good but for errors, beside as many good answers as were asked for.
+func spoiled() Stats {
+	t := good()
+	t.ErrorRatio = 0.06
+	return t
+}
+
+// fresh is a tick whose reports are 0.2 s old.
+func fresh(t Stats) Stats {
+	t.Age = 0.2
+	return t
+}
+
+func edited(t Stats, edit func(*Stats)) Stats {
+	edit(&t)
+	return t
+}
+
 // few is good, from n samples.
 func few(n uint64) Stats {
 	t := good()
@@ -86,11 +104,13 @@ func stories() []story {
 		c.Quantile, c.Threshold = tail99, 0.25
 		*s = c.Start()
 	}
+	unsmoothed := func(c *Config, _ *State) { c.tuning.smooth = 0 }
 	return []story{
 		{"no tick", nil, nil, 400, Starting},
 		{"max_limit lowered", func(c *Config, _ *State) { c.MaxLimit = 300 }, ticks(times(1, unused())), 300, Bounded},
 		{"min_limit raised", func(c *Config, _ *State) { c.MinLimit = 500 }, ticks(times(1, unused())), 500, Bounded},
 
+		{"a quantile without a threshold", func(c *Config, _ *State) { c.Quantile = tail99 }, times(1, edited(good(), func(t *Stats) { t.P99 = 9 })), 404, Growing},
 		{"room", nil, times(1, good()), 404, Growing},
 		{"more room", nil, times(2, good()), 404 * 1.015, Growing},
 		{"up to the maximum", limit(1999), times(1, good()), 2000, Growing},
@@ -108,6 +128,8 @@ func stories() []story {
 		{"slow twice", nil, times(2, mild), 380, CutLatency},
 		{"slow thrice", nil, times(3, mild), 380, CoolingDown},
 		{"well soon after a cut", nil, ticks(times(2, mild), times(1, good())), 380, CoolingDown},
+		{"in a cool-down, reports quick", nil, ticks(times(2, fresh(mild)), times(2, fresh(mild))), 380, CoolingDown},
+		{"after it", nil, ticks(times(2, fresh(mild)), times(3, fresh(mild))), 361, CutLatency},
 		{"slow for long", nil, times(5, mild), 361, CutLatency},
 		{"less let in than the limit", limit(1000), times(2, mild), 380, CutLatency},
 		{"far too slow in a mild cool-down", nil, ticks(times(2, mild), times(1, slow(0.5))), 380 - (20*2+380*(0.05+500.0/560*0.45-0.02))/2, CutOverload},
@@ -125,6 +147,11 @@ func stories() []story {
 		{"errors mostly, from few", nil, times(1, Stats{
 			Samples: 10, P50: 0.02, P99: 0.02, ErrorRatio: 0.51, OKRatio: 0.9, Admitted: 200, AdmittedThen: 400, Age: 1,
 		}), 200, CutErrors},
+		{"errors beside enough answers", nil, times(1, spoiled()), 400, CutErrors},
+		{"for long", nil, times(2, spoiled()), 360, Drained},
+		{"a queue of one, at a low rate", func(c *Config, s *State) { c.MinLimit, s.Limit = 0.01, 2 }, ticks(times(1, edited(slow(0.52), func(t *Stats) {
+			t.Samples, t.Admitted, t.AdmittedThen = 1e9, 2, 2
+		})), times(1, silent())), 1.8, Drained},
 		{"errors at the minimum", limit(50), times(1, failing()), 50, AtMin},
 
 		{"while the queue drains", nil, times(2, failing()), 50, Draining},
@@ -137,11 +164,19 @@ func stories() []story {
 		{"over with few samples", nil, ticks(times(1, failing()), times(6, few(20))), 144, Drained},
 		{"well again before", nil, ticks(times(1, failing()), times(2, slow(0.001))), 144, Drained},
 
+		{"well again before, at more than there is to resume", nil, ticks(times(1, edited(good(), func(t *Stats) {
+			t.ErrorRatio, t.OKRatio, t.Denied = 0.06, 0.94, 0
+		})), times(1, good())), 352, Drained},
+		{"and the cool-down after it", unsmoothed, ticks(times(1, failing()), times(2, good())), 144, CoolingDown},
+		{"is over", unsmoothed, ticks(times(1, failing()), times(3, good())), 144 * 1.01, Growing},
 		{"slow without a queue", lessLoad, times(1, mild), 100, Watching},
 		{"slow and staying so", lessLoad, times(3, mild), 107.5, NewNormal},
 		{"slow and falling", lessLoad, ticks(times(2, slow(0.2)), times(2, slow(0.1))), 100, Watching},
 		{"slow at the minimum", limit(50), times(9, slowAtMin()), 50, Watching},
 		{"slow at the minimum for long", limit(50), times(10, slowAtMin()), 53.75, NewNormal},
+		{"slow at the minimum, not all the time", limit(50), ticks(times(9, slowAtMin()), times(1, edited(slowAtMin(), func(t *Stats) {
+			t.P50, t.Admitted, t.Denied = 0.02, 10, 0
+		})), times(1, slowAtMin())), 50, Watching},
 		{"slow at the minimum by the threshold", func(c *Config, s *State) {
 			c.Threshold = 0.04
 			*s = c.Start()
@@ -154,11 +189,20 @@ func stories() []story {
 		{"enough to judge", nil, times(1, few(40)), 404, Growing},
 		{"few for five ticks", func(c *Config, _ *State) { c.tuning.enough = 150 }, times(5, few(10)), 404, Growing},
 		{"few for four ticks", func(c *Config, _ *State) { c.tuning.enough = 150 }, times(4, few(10)), 400, Gathering},
+		{"too few to judge, long ago", nil, ticks(times(1, few(20)), times(6, silent()), times(1, few(20))), 400, Gathering},
+		{"too few to judge, not so long ago", nil, ticks(times(1, few(20)), times(5, silent()), times(1, few(20))), 404, Growing},
 		{"fewer", nil, times(1, few(9)), 400, TooFew},
 		{"silence", nil, times(30, silent()), 400, NoReports},
 		{"silence at the start limit", nil, times(700, silent()), 400, NoReports},
 		{"silence soon after a cut", nil, ticks(times(2, mild), times(6, silent())), 360, CutBlind},
 		{"and not before", nil, ticks(times(2, mild), times(5, silent())), 380, NoReports},
+		{"silence, twice", nil, ticks(times(2, mild), times(4, silent()), times(1, slow(0.001)), times(4, silent())), 380, NoReports},
+		{"silence, twice for long", func(_ *Config, s *State) { s.Mark, s.SinceCut, s.Limit = 300, 0, 269 }, ticks(
+			times(6, silent()), times(2, good()), times(6, silent())), 270, CutBlind},
+		{"silence below a start limit that is out of bounds", func(c *Config, s *State) { c.StartLimit, s.Limit = 10, 50 }, times(40, silent()), 50, NoReports},
+		{"no tail to steer by", threshold, times(1, edited(good(), func(t *Stats) { t.P99 = 0 })), 400, NoReports},
+		{"no median", threshold, times(1, edited(good(), func(t *Stats) { t.P50 = 0 })), 400, NoReports},
+		{"more errors than answers", nil, times(1, edited(good(), func(t *Stats) { t.ErrorRatio = 1.01 })), 400, NoReports},
 		{"silence long after a cut", func(_ *Config, s *State) { s.Mark, s.SinceCut = 300, 115 }, times(6, silent()), 400, NoReports},
 		{"silence not so long after a cut", func(_ *Config, s *State) { s.Mark, s.SinceCut = 300, 114 }, times(6, silent()), 270, CutBlind},
 		{"silence high up", limit(800), times(30, silent()), 800, NoReports},

@@ -23,7 +23,23 @@ func ownCluster(t *testing.T) *proc.RedisCluster {
 		t.Fatal(err)
 	}
 	stopAfter(t, c)
+	for _, m := range c.Masters {
+		checkExpiriesAfter(t, m, "", "")
+	}
 	return c
+}
+
+// slots is how many slots a cluster has; each of three masters serves a third.
+const slots = 16384
+
+// keyOn is an identity whose key is served by a master.
+func keyOn(prefix string, master int) string {
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("key %d", i)
+		if slot := redis.SlotOf(prefix + "1{}" + key); slot >= master*slots/3 && slot < (master+1)*slots/3 {
+			return key
+		}
+	}
 }
 
 // clusterStore is a backend on a cluster.
@@ -51,11 +67,9 @@ func openCluster(t *testing.T, c *proc.RedisCluster, o redis.Options) *clusterSt
 		t.Fatal(err)
 	}
 	closeAfter(t, s.Redis)
-	t.Cleanup(func() {
-		for _, s.client = range s.masters {
-			s.checkExpiries(t)
-		}
-	})
+	for _, m := range c.Masters {
+		checkExpiriesAfter(t, m, s.prefix, "")
+	}
 	return s
 }
 

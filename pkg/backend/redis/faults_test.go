@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -65,42 +64,6 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// TestSlowRedis pauses the server: requests are answered by their patience or
-// context, and what comes late is dropped.
-func TestSlowRedis(t *testing.T) {
-	t.Parallel()
-	s := open(t, ownServer(t), redis.Options{Budget: 20 * time.Millisecond})
-	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: 365 * 24 * time.Hour})
-	client := s.client
-	if err := client.Do(t.Context(), "CLIENT", "PAUSE", 600_000, "WRITE").Err(); err != nil {
-		t.Fatal(err)
-	}
-	inParallel(16, func(int) {
-		if verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", r, 1)); verdict != backend.Failed || answers[0].Err == nil {
-			t.Errorf("verdict is %d: %+v", verdict, answers)
-		}
-	})
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	answers := make([]backend.Answer, 1)
-	s.Decide(gone, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
-	if !errors.Is(answers[0].Err, context.Canceled) && !errors.Is(answers[0].Err, redis.ErrTimeout) {
-		t.Errorf("error of a caller who has gone is %v", answers[0].Err)
-	}
-	past, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
-	defer cancel()
-	s.Decide(past, &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", r, 1)}}, answers)
-	if !errors.Is(answers[0].Err, redis.ErrTimeout) {
-		t.Errorf("error past the deadline is %v", answers[0].Err)
-	}
-	if err := client.Do(t.Context(), "CLIENT", "UNPAUSE").Err(); err != nil {
-		t.Fatal(err)
-	}
-	for verdict := backend.Failed; verdict != backend.OK; { // it heals by itself
-		verdict, _ = s.decide(t, backend.AllOrNothing, ask("other", r, 0))
-	}
-}
-
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}})
@@ -131,40 +94,5 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := redis.New(o); err == nil {
 			t.Errorf("New(%+v) gives no error", o)
 		}
-	}
-}
-
-// TestRD05Expiries heals keys without expiry, and wants the right one of others.
-func TestRD05Expiries(t *testing.T) {
-	t.Parallel()
-	for name, p := range kinds(5, time.Hour) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, shared.shared, redis.Options{})
-			r := newRule(t, p)
-			check := func(when string) {
-				t.Helper()
-				_, answers := s.decide(t, backend.Look, ask("k", r, 0))
-				ttl, err := s.client.PTTL(t.Context(), s.prefix+"1{}k").Result()
-				if over := ttl - answers[0].ResetAfter; over < 0 || over > time.Minute || err != nil {
-					t.Errorf("%s the key outlives what it says by %v (error %v)", when, over, err)
-				}
-			}
-			s.admitted(t, 1, ask("k", r, 5))
-			check("after a charge")
-			for when, hits := range map[string]int64{"after a refusal": 1, "after a look": 0} {
-				for _, others := range [][]backend.Ask{nil, {ask("other", r, 1)}} {
-					s.plant(t, "k", func(key string) error { return s.client.Persist(t.Context(), key).Err() })
-					s.admitted(t, 1, append(others, ask("k", r, hits))...)
-					check(when)
-				}
-			}
-			s.admitted(t, 1, ask("k", r, -2))
-			check("after a refund")
-			s.admitted(t, 1, ask("k", r, -5), ask("other", r, -5))
-			if keys := s.keys(t); len(keys) > 0 {
-				t.Errorf("keys %q are left after a refund of everything", keys)
-			}
-		})
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
+	"github.com/eb50146d/rls/pkg/backend/backendtest"
 	"github.com/eb50146d/rls/pkg/backend/local"
 	"github.com/eb50146d/rls/pkg/backend/redis"
 )
@@ -43,6 +46,105 @@ func TestLocalRefusalGivesBack(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestGiveBackAfterAnotherAlignment charges a window that began with its first hit by
+// a rule whose windows are the epoch's, as after a reload, and gives that back.
+func TestGiveBackAfterAnotherAlignment(t *testing.T) {
+	t.Parallel()
+	clock := backendtest.NewClock()
+	s := open(t, shared.shared, redis.Options{Now: clock.Now})
+	first := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 5, Window: time.Hour, FirstHit: true})
+	epoch := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 5, Window: time.Hour})
+	for i, rules := range [][2]*backend.Rule{{first, epoch}, {epoch, first}} {
+		key := strconv.Itoa(i)
+		s.admitted(t, 1, ask(key, rules[0], 1))
+		clock.Advance(time.Second)
+		allowed, back := s.Part(t, key, rules[1], 2)
+		back()
+		if _, answers := s.decide(t, backend.Look, ask(key, rules[1], 0)); !allowed || answers[0].Used != 1 {
+			t.Errorf("key %d: allowed %t, then %d hits are held, want the 1 of before", i, allowed, answers[0].Used)
+		}
+	}
+}
+
+// TestGiveBackAfterAStepBack charges a state that lies ahead of the clock, and gives
+// that back.
+func TestGiveBackAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i, step := range []time.Duration{time.Second, time.Hour, 3 * time.Hour} {
+				clock := backendtest.NewClock()
+				s := open(t, shared.shared, redis.Options{Now: clock.Now})
+				rule := newRule(t, p)
+				s.admitted(t, 1, ask("k", rule, 1))
+				clock.Advance(-step)
+				_, answers := s.decide(t, backend.AllOrNothing, ask("k", rule, 0)) // heals
+				before := answers[0].Used
+				allowed, back := s.Part(t, "k", rule, 2)
+				back()
+				if _, answers := s.decide(t, backend.Look, ask("k", rule, 0)); allowed != (before <= 3) || answers[0].Used != before {
+					t.Errorf("step %d: allowed %t, then %d hits are held, want %d", i, allowed, answers[0].Used, before)
+				}
+			}
+		})
+	}
+}
+
+// TestStepBackBeforeGiveBack has the clock step back between a charge and its
+// give-back: no less is held than without either.
+func TestStepBackBeforeGiveBack(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range []time.Duration{time.Second, 20 * time.Minute, time.Hour, 3 * time.Hour} {
+				clock := backendtest.NewClock()
+				s := open(t, shared.shared, redis.Options{Now: clock.Now})
+				rule := newRule(t, p)
+				s.admitted(t, 1, ask("k", rule, 1), ask("twin", rule, 1))
+				_, back := s.Part(t, "k", rule, 3)
+				clock.Advance(-step)
+				back()
+				_, answers := s.decide(t, backend.Look, ask("k", rule, 0), ask("twin", rule, 0))
+				if got, want := answers[0].Used, answers[1].Used; got < want {
+					t.Errorf("%v back: %d hits are held, without the charge %d", step, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestGiveBackOfEqualKeys has one key asked about by two rules in a request that
+// another key refuses: each answer is that of a request which charged nothing.
+func TestGiveBackOfEqualKeys(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(10, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := backendtest.NewClock()
+			s := openCluster(t, shared.cluster, redis.Options{Now: clock.Now})
+			model := backendtest.NewModel(clock.Now)
+			ten := newRule(t, p)
+			p.Limit, p.MinLimit, p.MaxLimit = 20, min(p.MinLimit, 20), p.MaxLimit*2
+			twenty := newRule(t, p)
+			for _, asks := range [][]backend.Ask{
+				{ask("k", ten, 1)},
+				{ask("k", ten, 3), ask("k", twenty, 2), ask("other", ten, 11)},
+				{ask("k", twenty, 3), ask("other", ten, 11), ask("k", ten, 2), ask("k", twenty, 1)},
+				{ask("k", ten, 0), ask("k", twenty, 0)},
+			} {
+				req := &backend.Request{Charge: backend.AllOrNothing, Asks: asks}
+				want, got := make([]backend.Answer, len(asks)), make([]backend.Answer, len(asks))
+				wantVerdict, gotVerdict := model.Decide(t.Context(), req, want), s.Decide(t.Context(), req, got)
+				if diff := cmp.Diff(want, got); diff != "" || wantVerdict != gotVerdict {
+					t.Errorf("verdict is %d, want %d (-want +got):\n%s", gotVerdict, wantVerdict, diff)
+				}
+			}
+		})
 	}
 }
 
@@ -84,74 +186,26 @@ func TestOwnRefusalChargesNothing(t *testing.T) {
 	}
 }
 
-// TestClusterHostile wants values with braces to keep to their own states and to
-// be on all nodes.
-func TestClusterHostile(t *testing.T) {
+// TestKeylessRefusalChargesNothing has an ask without a key refuse a request, by its
+// rule or by its policy: Redis knows that when it decides, and charges nothing that
+// would have to be given back.
+func TestKeylessRefusalChargesNothing(t *testing.T) {
 	t.Parallel()
-	s := openCluster(t, shared.cluster, redis.Options{})
-	r := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 2, Window: 365 * 24 * time.Hour})
-	for _, shape := range []string{"{x}%d", "%d{x}", "}{%d", "{}%d", "{%d}", "{x}{%d}", "}%d{", "{{x}}%d"} {
-		for i := range 30 {
-			if got := s.admitted(t, 3, ask(fmt.Sprintf(shape, i), r, 1)); got != 2 {
-				t.Errorf("%d hits of key "+shape+" are admitted, want 2", got, i)
+	s := open(t, shared.shared, redis.Options{})
+	r := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+	deny := newRule(t, algorithms.Params{Kind: algorithms.Deny})
+	failing := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour + time.Nanosecond})
+	failing.OnError = backend.OnErrorDeny // nanoseconds are not for Redis
+	for name, rule := range map[string]*backend.Rule{"a rule that denies": deny, "a policy that denies": failing} {
+		for _, mode := range []backend.Mode{0, backend.Quota} {
+			refusing, good := ask("none", rule, 1), ask("k", r, 1)
+			refusing.Mode = mode
+			before := s.Stats().Nodes[0].Asks
+			if verdict, answers := s.decide(t, backend.AllOrNothing, refusing, good); verdict != backend.OverLimit || answers[1].Remaining != 5 {
+				t.Errorf("%s, mode %d: verdict is %d: %+v", name, mode, verdict, answers)
 			}
-		}
-		if used := s.spread(t); used != 3 {
-			t.Errorf("keys like %q are on %d masters", shape, used)
-		}
-	}
-}
-
-// TestRD03ManySlots decides requests of five descriptors in five slots.
-func TestRD03ManySlots(t *testing.T) {
-	t.Parallel()
-	for name, p := range kinds(10, 365*24*time.Hour) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := openCluster(t, shared.cluster, redis.Options{})
-			r := newRule(t, p)
-			p.Limit, p.MinLimit, p.MaxLimit = 4, min(p.MinLimit, 4), min(p.MaxLimit, 4)
-			small := newRule(t, p)
-			var asks []backend.Ask
-			for i := range 5 {
-				asks = append(asks, ask(strconv.Itoa(i), r, 1))
-			}
-			asks[3].Rule = small
-			if got := s.admitted(t, 20, asks...); got != 4 {
-				t.Errorf("%d admitted, want the smallest limit, 4", got)
-			}
-			for i, a := range asks {
-				_, answers := s.decide(t, backend.Look, ask(string(a.Key), a.Rule, 1))
-				if used := answers[0].Used; used != min(5, a.Rule.Limit.Capacity()) && used != 4 {
-					t.Errorf("key %d has %d hits, want 4", i, used)
-				}
-			}
-			if used := s.spread(t); used != 3 {
-				t.Errorf("the keys are on %d masters", used)
-			}
-		})
-	}
-}
-
-// TestRD04Refunds gives back on 20 keys of all nodes in one request.
-func TestRD04Refunds(t *testing.T) {
-	t.Parallel()
-	s := openCluster(t, shared.cluster, redis.Options{})
-	r := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: 365 * 24 * time.Hour})
-	var charge, refund, look []backend.Ask
-	for i := range 20 {
-		key := strconv.Itoa(i)
-		charge, refund, look = append(charge, ask(key, r, 5)), append(refund, ask(key, r, -3)), append(look, ask(key, r, 0))
-	}
-	s.admitted(t, 1, charge...)
-	for _, want := range []int64{8, 10, 10} {
-		if verdict, answers := s.decide(t, backend.AllOrNothing, refund...); verdict != backend.OK {
-			t.Errorf("verdict is %d: %+v", verdict, answers)
-		}
-		_, answers := s.decide(t, backend.AllOrNothing, look...)
-		for i, a := range answers {
-			if a.Remaining != want {
-				t.Errorf("key %d has %d left, want %d", i, a.Remaining, want)
+			if got := s.Stats().Nodes[0].Asks - before; got != 1 {
+				t.Errorf("%s, mode %d: %d asks, want no second one that gives back", name, mode, got)
 			}
 		}
 	}

@@ -62,7 +62,10 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	code = m.Run()
-	if err := errors.Join(h.shared.Stop(), h.cluster.Stop()); err != nil {
+	for _, server := range append(h.cluster.Masters, h.shared) {
+		err = errors.Join(err, server.CheckExpiries(ctx, "", ""))
+	}
+	if err := errors.Join(err, h.shared.Stop(), h.cluster.Stop()); err != nil {
 		return code, err
 	}
 	if code == 0 {
@@ -74,7 +77,8 @@ func (h *harness) run(m *testing.M) (code int, err error) {
 // prefix is one that no other test has, of one length, since memory goes by steps.
 func (h *harness) prefix() string { return fmt.Sprintf("%03x-", h.opened.Add(1)) }
 
-// ownServer is a server that no other test uses. A replica keeps a file.
+// ownServer is a server that no other test uses. A replica keeps a file. When the
+// test ends every key of it has to expire.
 func ownServer(t *testing.T, args ...string) *proc.Redis {
 	t.Helper()
 	args = append([]string{"--dir", t.TempDir()}, args...)
@@ -83,7 +87,22 @@ func ownServer(t *testing.T, args ...string) *proc.Redis {
 		t.Fatal(err)
 	}
 	stopAfter(t, server)
+	password := ""
+	if i := slices.Index(args, "--requirepass"); i >= 0 {
+		password = args[i+1]
+	}
+	checkExpiriesAfter(t, server, "", password)
 	return server
+}
+
+// checkExpiriesAfter wants the keys of a prefix to expire when the test ends.
+func checkExpiriesAfter(t *testing.T, server *proc.Redis, prefix, password string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := server.CheckExpiries(context.WithoutCancel(t.Context()), prefix, password); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func stopAfter(t *testing.T, p interface{ Stop() error }) {
@@ -103,8 +122,7 @@ type store struct {
 	prefix string
 }
 
-// open makes a backend on server; when the test ends it looks that no key lacks an
-// expiry, and closes it.
+// open makes a backend on server, whose keys have to expire when the test ends.
 func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	t.Helper()
 	s := &store{
@@ -121,7 +139,7 @@ func open(t *testing.T, server *proc.Redis, o redis.Options) *store {
 	}
 	closeAfter(t, s.client)
 	closeAfter(t, s.Redis)
-	t.Cleanup(func() { s.checkExpiries(t) })
+	checkExpiriesAfter(t, server, s.prefix, "")
 	return s
 }
 
@@ -148,26 +166,6 @@ func (s *store) keys(t *testing.T) []string {
 		t.Error(err)
 	}
 	return keys
-}
-
-func (s *store) checkExpiries(t *testing.T) {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	for keys := range slices.Chunk(s.keys(t), 1000) {
-		asked := s.client.Pipeline()
-		for _, key := range keys {
-			asked.PTTL(ctx, key)
-		}
-		answers, err := asked.Exec(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, answer := range answers {
-			if ttl, ok := answer.(*goredis.DurationCmd); !ok || ttl.Val() == -1 {
-				t.Errorf("key %q has no expiry", keys[i])
-			}
-		}
-	}
 }
 
 func newRule(tb testing.TB, p algorithms.Params) *backend.Rule {

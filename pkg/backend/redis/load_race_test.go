@@ -4,9 +4,8 @@ package redis_test
 
 // How much the slow tests do: more without the race detector.
 const (
-	requestsEach = 100
-	walks        = 2
-	walkSteps    = 2000
-	wideRules    = 100
-	memoryKeys   = 100_000
+	walks      = 2
+	walkSteps  = 2000
+	wideRules  = 100
+	memoryKeys = 50_000
 )

@@ -4,9 +4,8 @@ package redis_test
 
 // How much the slow tests do: less under the race detector.
 const (
-	requestsEach = 5000
-	walks        = 4
-	walkSteps    = 10_000
-	wideRules    = 1000
-	memoryKeys   = 100_000
+	walks      = 4
+	walkSteps  = 10_000
+	wideRules  = 1000
+	memoryKeys = 100_000
 )

@@ -45,11 +45,17 @@ func TestMemory(t *testing.T) {
 // usedMemory is all memory of the server, in bytes.
 func (s *store) usedMemory(t *testing.T) int64 {
 	t.Helper()
-	info, err := s.client.Info(t.Context(), "memory").Result()
+	return s.info(t, "memory", "used_memory")
+}
+
+// info is a number that the server tells of itself.
+func (s *store) info(t *testing.T, section, field string) int64 {
+	t.Helper()
+	info, err := s.client.Info(t.Context(), section).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(info, "used_memory:")
+	_, rest, _ := strings.Cut(info, "\n"+field+":")
 	text, _, _ := strings.Cut(rest, "\r")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

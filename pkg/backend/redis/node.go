@@ -27,10 +27,10 @@ type node struct {
 	batcher batcher
 	connect func() *goredis.Client
 	client  atomic.Pointer[goredis.Client]
-	finder  *sentinels    // nil: the address does not change
-	stale   chan struct{} // of one place: the connections are to be made anew
-	failed  func()        // told of a trip that the node did not serve; may be nil
-	checked atomic.Bool   // the server's version and settings
+	finder  *sentinels           // nil: the address does not change
+	stale   chan *goredis.Client // of one place: its connections are to be made anew
+	failed  func()               // told of a trip that the node did not serve; may be nil
+	checked atomic.Bool          // the server's version and settings
 	warn    func(string)
 	end     context.CancelFunc
 	ended   sync.WaitGroup
@@ -38,7 +38,7 @@ type node struct {
 
 // newNode is a node of o without its batcher's numbers.
 func newNode(o *Options, addr string, s script) *node {
-	n := &node{addr: addr, script: s, stale: make(chan struct{}, 1), warn: o.Warn}
+	n := &node{addr: addr, script: s, stale: make(chan *goredis.Client, 1), warn: o.Warn}
 	n.tripped = make(chan struct{}, 1)
 	n.connect = func() *goredis.Client { return goredis.NewClient(clientOptions(o, addr)) }
 	if o.Mode == Sentinel {
@@ -75,7 +75,8 @@ func (n *node) run(ctx context.Context, commands []*command) {
 		}
 		return
 	}
-	n.send(ctx, commands)
+	client := n.client.Load()
+	send(ctx, client, commands)
 	var again []*command
 	for _, k := range commands {
 		if goredis.HasErrorPrefix(k.err, "NOSCRIPT") {
@@ -84,14 +85,13 @@ func (n *node) run(ctx context.Context, commands []*command) {
 		}
 	}
 	if again != nil {
-		n.send(ctx, again)
+		send(ctx, client, again)
 	}
-	n.judge(commands)
+	n.judge(client, commands)
 }
 
 // send sends commands together.
-func (n *node) send(ctx context.Context, commands []*command) {
-	client := n.client.Load()
+func send(ctx context.Context, client *goredis.Client, commands []*command) {
 	if len(commands) == 1 && !commands[0].asking {
 		k := commands[0]
 		cmd := goredis.NewCmd(ctx, k.args...)
@@ -123,14 +123,17 @@ func (k *command) read(cmd *goredis.Cmd, err error) {
 	}
 }
 
-// judge draws the conclusions from a trip.
-func (n *node) judge(commands []*command) {
+// judge draws the conclusions from a trip by a client.
+func (n *node) judge(client *goredis.Client, commands []*command) {
 	lost := 0
 	for _, k := range commands {
 		kind := faultOf(k)
 		switch kind {
 		case ReadOnly, Loading:
-			signal(n.stale)
+			select {
+			case n.stale <- client:
+			default:
+			}
 		case Timeout, Unavailable:
 			lost++
 			n.struck(weight(k.err))
@@ -189,9 +192,11 @@ func (n *node) keep(ctx context.Context) {
 		case <-n.tripped:
 			n.renew()
 			n.probe(ctx)
-		case <-n.stale:
-			n.renew()
-			pause(ctx, firstProbe) // not more often
+		case client := <-n.stale:
+			if client == n.client.Load() { // else that has happened, and the new ones are in use
+				n.renew()
+				pause(ctx, firstProbe) // not more often
+			}
 		case <-tick.C:
 			if n.finder != nil && n.finder.moved(ctx) {
 				n.renew()

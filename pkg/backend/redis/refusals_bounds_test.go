@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -30,6 +31,13 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 
 // deaf is a store that denies by policy.
 type deaf struct{ backend.Backend }
+
+func (deaf) Decide(_ context.Context, req *backend.Request, answers []backend.Answer) backend.Verdict {
+	for i := range answers {
+		answers[i] = backend.Answer{Decision: algorithms.Decision{RetryAfter: time.Hour}, Source: backend.FromFallback, Err: redis.ErrTimeout}
+	}
+	return backend.Judge(req, answers)
+}
 
 // TestRefusalsAreBounded: a flood of refused keys takes the place of others.
 func TestRefusalsAreBounded(t *testing.T) {

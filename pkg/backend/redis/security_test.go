@@ -46,8 +46,8 @@ func connectSentinel(t *testing.T, addr, password string) *goredis.SentinelClien
 	return c
 }
 
-// TestUser changes the password of an ACL user: new connections ask for it anew.
-func TestUser(t *testing.T) {
+// TestRD09User changes the password of an ACL user: new connections ask for it anew.
+func TestRD09User(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--requirepass", "admin")
 	admin := connect(t, server, "default", "admin")
@@ -159,7 +159,7 @@ func write(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-func TestTLS(t *testing.T) {
+func TestRD09TLS(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	ca := newAuthority(t, folder)

@@ -74,6 +74,10 @@ func TestShareInCluster(t *testing.T) {
 	t.Parallel()
 	c := openCluster(t, shared.cluster, redis.Options{})
 	for _, name := range []string{"a", "b{}", "}{", "d", "e{x}", "f", "g", "h", "i", "j", "k", "l"} {
+		fresh := openCluster(t, shared.cluster, redis.Options{}) // which knows of no slot yet
+		if _, err := fresh.Share(t.Context(), name, "a", nil, time.Hour); err != nil {
+			t.Error(err)
+		}
 		shared, err := c.Share(t.Context(), name, "a", []byte("row"), time.Hour)
 		if err != nil || !shared.Turn {
 			t.Errorf("%q: turn %v, error %v", name, shared.Turn, err)

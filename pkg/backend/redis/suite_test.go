@@ -33,6 +33,20 @@ func TestVectors(t *testing.T) {
 	backendtest.RunVectors(t, openForSuite, "../../algorithms/testdata/vectors", traces)
 }
 
+// TestTheBeginningOfTime: an injected clock that stands at the epoch, or before it, is
+// not taken for Redis' own.
+func TestTheBeginningOfTime(t *testing.T) {
+	t.Parallel()
+	rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 5, Window: time.Hour})
+	for _, now := range []int64{0, -int64(time.Hour)} {
+		s := open(t, shared.shared, redis.Options{Now: func() int64 { return now }})
+		_, answers := s.decide(t, backend.AllOrNothing, ask("k", rule, 1))
+		if got := answers[0].Now; got != int64(time.Microsecond) || !answers[0].Allowed {
+			t.Errorf("at %d ns: %+v, want a decision at 1 µs", now, answers[0])
+		}
+	}
+}
+
 // counted counts the asks that it is given.
 type counted struct {
 	backend.Backend

@@ -60,11 +60,11 @@ func (l *accessLog) Decode(b []byte) {
 			}
 			w.bad = entries.bad
 		case messageTCP:
-			l.skip(SkipTCP)
+			l.pass(SkipTCP)
 		}
 	}
 	if w.bad {
-		l.skip(SkipMalformed)
+		l.pass(SkipMalformed)
 	}
 }
 
@@ -84,6 +84,12 @@ func (l *accessLog) identify(b []byte) {
 }
 
 func (l *accessLog) skip(why Skip) { l.to.counts.skipped[why].Add(1) }
+
+// pass skips what cannot be counted entry by entry.
+func (l *accessLog) pass(why Skip) {
+	l.to.counts.entries.Add(1)
+	l.skip(why)
+}
 
 // entry notes a sample for each of the entry's targets.
 func (l *accessLog) entry(b []byte) {

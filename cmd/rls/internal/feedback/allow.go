@@ -1,9 +1,9 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -60,13 +60,14 @@ type who struct {
 	address  string
 }
 
-var errNoPeer = errors.New("the peer has no address")
+// name is what a peer is called that does not say it.
+func (w who) name() string { return clip(cmp.Or(w.identity, w.address)) }
 
 // admit finds out who calls. The error is a gRPC status.
 func (a Allow) admit(ctx context.Context) (who, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
-		return who{}, status.Error(codes.PermissionDenied, errNoPeer.Error())
+		return who{}, status.Error(codes.PermissionDenied, "the caller has no address")
 	}
 	names := certified(p)
 	w := who{address: p.Addr.String()}

@@ -112,7 +112,7 @@ func (t *target) add(r *report, now time.Time) Outcome {
 	switch {
 	case now.Sub(r.end) > oldest:
 		return Late
-	case p != nil && p.repeats(r):
+	case p != nil && p.repeats(r, now):
 		return Repeat
 	}
 	if p = t.reporter(r.reporter, now); p == nil {

@@ -1,8 +1,6 @@
 package feedback
 
 import (
-	"cmp"
-
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,7 +39,7 @@ func (s *Service) StreamAccessLogs(stream grpc.ServerStream) error {
 		return err
 	}
 	return s.until(func() error {
-		l := newLog(s.config.Book, clip(cmp.Or(w.identity, w.address)))
+		l := newLog(s.config.Book, w.name())
 		for {
 			if err := stream.RecvMsg(l); err != nil {
 				return ended(err)

@@ -22,8 +22,11 @@ type reporter struct {
 // is lower than the last is a repeat, too, unless the reporter began anew: then
 // its window follows those before. Windows without numbers must not overlap; a
 // half of one is forgiven, since clocks and timers are not exact.
-func (p *reporter) repeats(r *report) bool {
+func (p *reporter) repeats(r *report, now time.Time) bool {
 	overlap := p.reported.Sub(r.start)
+	if p.reported.Sub(now) > maxAhead { // a clock was set back
+		overlap = 0
+	}
 	switch {
 	case p.reported.IsZero():
 		return false
@@ -38,7 +41,7 @@ func (p *reporter) add(r *report, now time.Time) {
 	if r.sequence != 0 {
 		p.sequence = r.sequence
 	}
-	if r.end.After(p.reported) {
+	if r.end.After(p.reported) || p.reported.Sub(now) > maxAhead {
 		p.reported = r.end
 	}
 	ahead := max(0, r.end.Sub(now)) // of its clock
@@ -73,16 +76,18 @@ func (p *reporter) log(now time.Time, second int64, delay time.Duration, row *ad
 	merge(&i.row, row)
 }
 
-// settle moves complete intervals to the pool, in order.
+// settle moves complete intervals to the pool, in order. Those of the future are
+// complete, too: our clock was set back.
 func (p *reporter) settle(now time.Time) {
-	n := 0
-	for ; n < len(p.open) && !now.Before(p.open[n].closes); n++ {
+	n, last := 0, now.Unix()-1
+	for ; n < len(p.open) && (!now.Before(p.open[n].closes) || p.open[n].second > last+1); n++ {
 		i := &p.open[n]
-		start := time.Unix(i.second, 0)
+		start := time.Unix(min(i.second, last), 0)
 		p.pool.add(start, start.Add(time.Second), &i.row, false)
 		p.closed = i.second
 	}
 	p.open = slices.Delete(p.open, 0, n)
+	p.closed = min(p.closed, last)
 }
 
 func (p *reporter) take(now time.Time) (Observation, bool) {

@@ -44,11 +44,3 @@ func (c coverage) learn(completed, admitted float64, healthy bool) coverage {
 	}
 	return c
 }
-
-// sane is a coverage that was read, as far as it can be one.
-func (c coverage) sane() coverage {
-	if c.Ticks < 0 || c.Share < 0 {
-		return coverage{}
-	}
-	return c
-}

@@ -34,17 +34,11 @@ type tick struct {
 
 // add ends a tick.
 func (h *history) add(now time.Time, c rules.Counts) {
-	if !now.After(h.last) { // a clock that was set back
-		h.ticks, h.last = nil, now
-		return
-	}
 	h.ticks = append(h.ticks, tick{h.last, now, c})
 	h.last = now
-	old := 0
-	for old < len(h.ticks) && now.Sub(h.ticks[old].end) > remembered {
-		old++
-	}
-	h.ticks = slices.Delete(h.ticks, 0, old)
+	h.ticks = slices.DeleteFunc(h.ticks, func(t tick) bool {
+		return now.Sub(t.end) > remembered || t.end.After(now) || !t.start.Before(t.end) // the clock was set back
+	})
 }
 
 // passages are the ticks as seen at now, the newest last.

@@ -26,7 +26,8 @@ type pilot struct {
 	many   bool // each of several keys has the limit for itself
 
 	history history
-	stepped time.Time // when this process steered last
+	stepped time.Time // when this process ticked last
+	alone   bool      // the last step was taken without the others
 	memory  memory
 	logged  int64     // the limit that was logged last
 	doubted time.Time // when a doubt about the reports was logged last
@@ -34,11 +35,11 @@ type pilot struct {
 }
 
 // memory is what a pilot knows from one tick to the next, and what replicas share.
-// When they do, instants are of the board's clock.
+// Instants of what they share are of the board's clock.
 type memory struct {
 	State    adaptive.State `json:"state"`
 	Coverage coverage       `json:"coverage"`
-	At       time.Time      `json:"at"`    // of the last step; zero: none
+	At       time.Time      `json:"at"`    // of the last step; zero: none, or one without the others
 	Moved    time.Time      `json:"moved"` // when the limit changed last; zero: not since the start
 	// Heard is which row of each replica the last step knew.
 	Heard     map[string]time.Time `json:"heard"`
@@ -95,7 +96,8 @@ func (p *pilot) observe(now time.Time, all []feedback.Observation) row {
 // steerAlone steps by what this replica knows.
 func (p *pilot) steerAlone(now time.Time, own row) {
 	p.step(now, now.Sub(p.stepped), []row{own})
-	p.stepped = now
+	p.stepped, p.alone = now, true
+	p.memory.At = time.Time{}
 }
 
 // steerTogether leaves what this replica knows and takes over where the limit is;
@@ -113,7 +115,7 @@ func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, 
 	}
 	p.recall(shared.State, shared.At)
 	if !shared.Turn {
-		p.stepped = now
+		p.stepped, p.alone = now, false
 		p.apply(p.memory.Moved)
 		return nil
 	}
@@ -122,7 +124,7 @@ func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, 
 		span = since
 	}
 	p.step(shared.At, span, p.hear(shared.Rows, shared.At))
-	p.stepped = now
+	p.stepped, p.alone = now, false
 	if data, err = json.Marshal(&p.memory); err != nil {
 		return fmt.Errorf("writing a state: %w", err)
 	}

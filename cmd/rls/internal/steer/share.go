@@ -9,8 +9,8 @@ import (
 	"github.com/eb50146d/rls/pkg/backend/redis"
 )
 
-// stale is how old a shared state may be before one that this replica has carried on
-// by itself is the better one.
+// stale is how old a shared state is when one that this replica has carried on by
+// itself is the better one.
 const stale = 5 * time.Second
 
 // recall takes over the state that the replicas share.
@@ -25,7 +25,7 @@ func (p *pilot) recall(data []byte, now time.Time) {
 			zap.String("domain", p.id.domain), zap.String("rule", p.id.label), zap.Error(err))
 		return
 	}
-	if own := p.memory.At; !own.IsZero() && now.Sub(m.At) > stale && own.After(m.At) {
+	if p.alone && now.Sub(m.At) > stale {
 		return
 	}
 	p.memory = m
@@ -45,7 +45,7 @@ func (p *pilot) read(data []byte) (memory, error) {
 		return memory{}, err //nolint:wrapcheck // logged as it is
 	}
 	m := read.memory
-	m.State, m.Coverage = state, m.Coverage.sane()
+	m.State = state
 	return m, nil
 }
 

@@ -1,6 +1,7 @@
 package steer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/steer"
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
 )
 
@@ -76,6 +78,9 @@ func TestLateReports(t *testing.T) {
 func TestReload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, oneRule, nil, "")
+	if diff := cmp.Diff([]string{"checkout"}, w.book.targets); diff != "" {
+		t.Error(diff)
+	}
 	for range 20 {
 		w.busy()
 	}
@@ -88,13 +93,17 @@ func TestReload(t *testing.T) {
 	if got := w.Limits()[0].GetChangedAt(); !got.AsTime().Equal(moved.AsTime()) {
 		t.Errorf("changed at %v, want %v", got.AsTime(), moved.AsTime())
 	}
-	w.load(strings.ReplaceAll(oneRule, "max_limit: 2000", "max_limit: 1000"))
-	if got := w.limit(); got != 1000 {
-		t.Errorf("limit %d under a maximum of 1000", got)
-	}
-	w.busy()
-	if got := w.Limits()[0]; got.GetRequestsPerUnit() != 1000 || got.GetMaxLimit() != 1000 {
-		t.Errorf("%v, want 1000", got)
+	for _, most := range []uint64{1000, 2500} {
+		w.load(strings.ReplaceAll(oneRule, "max_limit: 2000", fmt.Sprintf("max_limit: %d", most)))
+		if got := w.limit(); got != 1000 && got > before {
+			t.Errorf("limit %d under a maximum of %d", got, most)
+		}
+		for range 20 {
+			w.busy()
+		}
+		if got := w.Limits()[0]; got.GetRequestsPerUnit() != most || got.GetMaxLimit() != most {
+			t.Errorf("%v, want %d", got, most)
+		}
 	}
 	w.load("domain: shop\ndescriptors: [{key: a, rate_limit: {requests_per_unit: 1, unit: day}}]")
 	w.second()
@@ -130,6 +139,84 @@ func TestUnit(t *testing.T) {
 	}
 	if got := w.limit(); got != 3000 {
 		t.Errorf("limit %d a minute, want the minimum, 3000", got)
+	}
+}
+
+// TestWholeHits: a rate that is no exact number of hits a second is the number of
+// hits that the file says.
+func TestWholeHits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, strings.NewReplacer("unit: second", "unit: minute", "400", "123").Replace(oneRule), nil, "")
+	w.second()
+	if got := w.limit(); got != 123 {
+		t.Errorf("limit %d a minute, want 123", got)
+	}
+}
+
+// TestGoals: what a rule says of its target's health is what it is steered by.
+func TestGoals(t *testing.T) {
+	t.Parallel()
+	seconds := func(ms int) float64 { return float64(ms) / 1000 }
+	tests := []struct {
+		name     string
+		adaptive string // beside the bounds
+		p50, p99 int    // ms
+		errors   uint64 // of 400
+		cut      bool
+	}{
+		{"errors below the standard ratio", "", 20, 40, 16, false},
+		{"errors above it", "", 20, 40, 24, true},
+		{"errors below a ratio of the rule's", ", error_ratio: 0.5", 20, 40, 160, false},
+		{"errors above a ratio of the rule's", ", error_ratio: 0.02", 20, 40, 16, true},
+		{"p99 below its threshold", ", latency: {quantile: 0.99, threshold: 100ms}", 20, 90, 0, false},
+		{"p99 above its threshold", ", latency: {quantile: 0.99, threshold: 100ms}", 20, 200, 0, true},
+		{"p50 below its threshold", ", latency: {quantile: 0.5, threshold: 100ms}", 90, 400, 0, false},
+		{"p50 above its threshold", ", latency: {quantile: 0.5, threshold: 100ms}", 200, 400, 0, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, strings.ReplaceAll(oneRule, ", target", test.adaptive+", target"), nil, "")
+			for range 3 {
+				w.pass(400, 100)
+				w.now = w.now.Add(time.Second)
+				w.report("a", 0, adaptive.Row{
+					Started: 400, OK: 400 - test.errors, Errors: test.errors, Latency: adaptive.TwoPoint(400, seconds(test.p50), seconds(test.p99)),
+				}, true)
+				w.Tick(t.Context())
+			}
+			if got := w.limit(); (got < 400) != test.cut {
+				t.Errorf("limit %d, want a cut: %v", got, test.cut)
+			}
+		})
+	}
+}
+
+// TestRefusalsAreUse: a limit that refuses is in use, however little it admits.
+func TestRefusalsAreUse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRule, nil, "")
+	for range 5 {
+		w.pass(100, 50)
+		w.now = w.now.Add(time.Second)
+		w.report("a", 0, answers(100, 100, 0, 20*time.Millisecond), true)
+		w.Tick(t.Context())
+	}
+	if got := w.limit(); got <= 400 {
+		t.Errorf("limit %d, want growth", got)
+	}
+}
+
+// TestFutureReports: a reporter whose clock is ahead is as one that is up to date.
+func TestFutureReports(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRule, nil, "")
+	w.pass(400, 0)
+	w.now = w.now.Add(time.Second)
+	w.report("a", -300*time.Millisecond, answers(400, 400, 0, 20*time.Millisecond), true)
+	w.Tick(t.Context())
+	if got := w.Standings()[0]; got.ReportAge != 0 || got.Delivered != 400 {
+		t.Errorf("%+v, want 400 a second as of now", got)
 	}
 }
 
@@ -253,8 +340,20 @@ func TestDoubt(t *testing.T) {
 		w.report("a", 0, answers(300, 300, 0, 20*time.Millisecond), true)
 		w.Tick(t.Context())
 	}
-	if n := w.logs.FilterMessageSnippet("another number of requests").Len(); n != 3 {
+	warnings := func() int { return w.logs.FilterMessageSnippet("another number of requests").Len() }
+	if n := warnings(); n != 3 {
 		t.Errorf("%d warnings in 130 s, want one a minute", n)
+	}
+	for _, started := range []uint64{40, 60, 140} {
+		w.now = w.now.Add(time.Minute)
+		w.second()
+		w.pass(100, 0)
+		w.now = w.now.Add(time.Second)
+		w.report("a", 0, answers(started, started, 0, 20*time.Millisecond), true)
+		w.Tick(t.Context())
+	}
+	if n := warnings(); n != 4 {
+		t.Errorf("%d warnings after 40, 60 and 140 of 100, want one more", n-3)
 	}
 }
 

@@ -2,6 +2,8 @@ package steer_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +145,29 @@ func TestAddsUp(t *testing.T) {
 	}
 }
 
+// TestOlderRows: what a row tells is as much longer ago as the row is old.
+func TestOlderRows(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	w := newWorld(t, oneRule, b, "one")
+	w.second()
+	b.endTurn()
+	at, err := b.client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const passed = `{"passages": [{"start": 1, "end": 0, "admitted": 300}, {"start": 5, "end": 4, "admitted": 70}], "seen": []}`
+	if err := b.client.HSet(t.Context(), b.key(":rows"), "two", fmt.Sprintf("%d %s", at.Add(-4*time.Second).UnixMilli(), passed)).Err(); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(time.Second)
+	w.report("a", 4*time.Second, answers(100, 100, 0, 20*time.Millisecond), true)
+	w.Tick(t.Context())
+	if got := w.Standings()[0].Delivered; got < 250 || got > 300 {
+		t.Errorf("%.0f a second delivered four seconds ago, want about 300", got)
+	}
+}
+
 // TestAlone: without Redis each steers by itself from where all were, and they meet
 // again after it.
 func TestAlone(t *testing.T) {
@@ -173,10 +198,80 @@ func TestAlone(t *testing.T) {
 	if n := alone.logs.FilterMessageSnippet("by itself").Len(); n != 1 {
 		t.Errorf("%d lines say that the replica is by itself, want 1", n)
 	}
-	broken.down = make(chan struct{})
+	if got := alone.Standings()[0]; got.ReportAge > 1 {
+		t.Errorf("the last report is %v s old, want one of this second", got.ReportAge)
+	}
 	alone.second()
+	if got := alone.Standings()[0].ReportAge; got != 1 {
+		t.Errorf("the last report is %v s old, want 1", got)
+	}
+	broken.down = make(chan struct{})
+	b.age(time.Minute)
+	alone.second()
+	if got := alone.limit(); got != grown {
+		t.Errorf("limit %d after Redis came back with an old state, want %d", got, grown)
+	}
+	if got := alone.Standings()[0].ReportAge; got != 2 {
+		t.Errorf("the last report is %v s old, want 2", got)
+	}
 	if n := alone.logs.FilterMessageSnippet("together again").Len(); n != 1 {
 		t.Errorf("%d lines say that the replicas are together again, want 1", n)
+	}
+}
+
+// age makes the state that is shared older.
+func (b *board) age(by time.Duration) {
+	b.t.Helper()
+	key := b.key(":state")
+	data, err := b.client.Get(b.t.Context(), key).Bytes()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var state map[string]any
+	if err := json.Unmarshal(data, &state); err != nil {
+		b.t.Fatal(err)
+	}
+	state["at"] = time.Now().Add(-by)
+	if data, err = json.Marshal(state); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.client.Set(b.t.Context(), key, data, time.Hour).Err(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestOldState: after a pause of all replicas the next tick is one of a second.
+func TestOldState(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	w := newWorld(t, oneRule, b, "one")
+	w.busy()
+	b.endTurn()
+	b.age(10 * time.Minute)
+	restarted := newWorld(t, oneRule, b, "two")
+	restarted.second()
+	if got := restarted.Standings()[0].ReportAge; got != 1 {
+		t.Errorf("the last report is %v s old, want 1: nobody ticked in between", got)
+	}
+}
+
+// TestOneAttempt: when Redis does not answer for one rule the others do not wait for
+// it, too.
+func TestOneAttempt(t *testing.T) {
+	t.Parallel()
+	down := make(chan struct{})
+	close(down)
+	broken := &failing{board: newBoard(t), down: down}
+	_, rule, _ := strings.Cut(oneRule, "descriptors:\n")
+	w := newWorld(t, oneRule+strings.ReplaceAll(rule, "checkout", "cart"), broken, "one")
+	w.second()
+	if broken.asked != 1 || len(w.Standings()) != 2 {
+		t.Errorf("%d attempts for %d rules, want 1 for 2", broken.asked, len(w.Standings()))
+	}
+	for _, n := range w.Standings() {
+		if n.Reason == "at the start" {
+			t.Errorf("%s was not steered", n.Rule)
+		}
 	}
 }
 
@@ -184,10 +279,12 @@ func TestAlone(t *testing.T) {
 type failing struct {
 	*board
 
-	down chan struct{}
+	down  chan struct{}
+	asked int
 }
 
 func (f *failing) Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (redis.Shared, error) {
+	f.asked++
 	select {
 	case <-f.down:
 		ended, cancel := context.WithCancel(ctx)

@@ -53,6 +53,10 @@ func TestHistoryIsBounded(t *testing.T) {
 		h.add(now, rules.Counts{Admitted: 1})
 	}
 	got := h.passages(now)
+	h.add(now.Add(-time.Hour), rules.Counts{Admitted: 1})
+	if n := len(h.passages(now)); n != 0 {
+		t.Errorf("%d passages after the clock was set back, want none", n)
+	}
 	if len(got) != 31 || got[0].End != 30 || got[30].Start != 1 {
 		t.Errorf("%d passages from %v to %v, want those of the last 30 s", len(got), got[0], got[len(got)-1])
 	}
@@ -61,7 +65,7 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	var c coverage
-	for i, completed := range []float64{10, 40, 50, 50, 50} {
+	for i, completed := range []float64{10, 40, 50, 30, 20} {
 		if got := c.now(); got != 1 {
 			t.Errorf("share %v at tick %d, want 1 while it is learned", got, i)
 		}
@@ -83,7 +87,7 @@ func TestCoverage(t *testing.T) {
 	check("after a fuller tick", 0.65)
 	c = c.learn(45, 100, true)
 	check("after an emptier healthy tick", 0.64)
-	c = coverage{Ticks: -1, Share: 3}.sane()
+	c = coverage{Ticks: learning, Share: -3}
 	check("of nonsense", 1)
 }
 
@@ -139,6 +143,40 @@ func TestFilled(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestMedianOf(t *testing.T) {
+	t.Parallel()
+	for want, values := range map[float64][]float64{3: {3}, 2: {5, 2}, 4: {9, 1, 4}, 5: {6, 1, 9, 5}} {
+		var all []*seen
+		for _, v := range values {
+			all = append(all, &seen{End: v})
+		}
+		if got := medianOf(all, func(s *seen) float64 { return s.End }); got != want {
+			t.Errorf("median of %v is %v, want %v", values, got, want)
+		}
+	}
+}
+
+// TestLook adds up what passed on all replicas in the seconds that the reports tell of.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	passed := func(then, now float64) []passage {
+		return []passage{{Start: 2, End: 1, Admitted: then, Requests: then / 2}, {Start: 1, End: 0, Admitted: now, Refused: 7}}
+	}
+	said := func(reporter string) seen {
+		return seen{Reporter: reporter, Start: 2, End: 1, OK: 50, Latency: adaptive.TwoPoint(50, 0.02, 0.02)}
+	}
+	rows := []row{{Passages: passed(100, 10), Seen: []seen{said("a")}}, {Passages: passed(300, 20), Seen: []seen{said("b"), said("c"), said("d")}}}
+	v := look(rows, 1, coverage{})
+	v.stats.P50, v.stats.P99 = 0, 0
+	want := view{
+		stats:     adaptive.Stats{Samples: 200, OKRatio: 1, Admitted: 30, Denied: 14, AdmittedThen: 400, Age: 1, Interval: 1},
+		reporters: 4, completed: 200, requests: 200,
+	}
+	if diff := cmp.Diff(want, v, cmp.AllowUnexported(view{})); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -89,6 +89,29 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
+// TestRD09FilesAreReadAgain for each connection, and a fault of one is an error then.
+func TestRD09FilesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data, sentinel := write(t, dir, "data", "first"), write(t, dir, "sentinel", "first")
+	o, err := serverOptions(&settings.Redis{URL: "main,a:1", Type: "sentinel", Username: "u", PasswordFile: data, SentinelFile: sentinel}, "--redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, credentials := range map[string]redis.Credentials{"data": o.Credentials, "sentinel": o.SentinelCredentials} {
+		for _, text := range []string{"second", "third\n"} {
+			write(t, dir, name, name+text)
+			if _, got, err := credentials(); got != name+strings.TrimSpace(text) || err != nil {
+				t.Errorf("%s: password %q, %v, want %q", name, got, err, name+text)
+			}
+		}
+		write(t, dir, name, "\n")
+		if _, _, err := credentials(); err == nil {
+			t.Errorf("%s: an empty file is no error", name)
+		}
+	}
+}
+
 // TestServerOptionsErrors are one line that names the flag and no secret.
 func TestServerOptionsErrors(t *testing.T) {
 	t.Parallel()

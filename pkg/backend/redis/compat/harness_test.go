@@ -52,7 +52,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// subject is a Store on keys of its own.
+// subject is a Store on keys of its own, which have to expire when the test ends.
 type subject struct {
 	*compat.Store
 
@@ -76,7 +76,8 @@ func open(t *testing.T, o compat.Options) *subject {
 	}
 	s.client = goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2})
 	t.Cleanup(func() {
-		if err := errors.Join(s.Close(), s.client.Close()); err != nil {
+		err := server.CheckExpiries(context.WithoutCancel(t.Context()), s.prefix, "")
+		if err := errors.Join(err, s.Close(), s.client.Close()); err != nil {
 			t.Error(err)
 		}
 	})

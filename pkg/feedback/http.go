@@ -1,0 +1,76 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// RoundTripper observes the requests that go through next, by the time until the
+// header of the answer. A nil next is http.DefaultTransport.
+func (c *Client) RoundTripper(next http.RoundTripper) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return &transport{c: c, next: next}
+}
+
+type transport struct {
+	c    *Client
+	next http.RoundTripper
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := t.c.begin()
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		t.c.end(start, t.c.fault(req.Context(), start, err))
+	} else {
+		t.c.end(start, answered(resp.StatusCode, resp.Header))
+	}
+	return resp, err
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections looks for.
+func (t *transport) CloseIdleConnections() {
+	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
+}
+
+// answered is the outcome of an HTTP request with an answer.
+func answered(status int, header http.Header) outcome {
+	switch {
+	case status == http.StatusTooManyRequests, status >= http.StatusBadRequest && len(header[rateLimited]) > 0:
+		return skipped
+	case status >= http.StatusInternalServerError:
+		return failed
+	default:
+		return served
+	}
+}
+
+// rateLimited is a header of Envoy's refusals, in the canonical form.
+const rateLimited = "X-Envoy-Ratelimited"
+
+// fault is the outcome of an HTTP request without an answer.
+func (c *Client) fault(ctx context.Context, start time.Time, err error) outcome {
+	if ctx.Err() != nil {
+		return c.over(ctx, start)
+	}
+	var n net.Error
+	if errors.As(err, &n) && n.Timeout() {
+		return failed
+	}
+	return severed
+}
+
+// over is the outcome of a call whose context ended before there was an answer.
+func (c *Client) over(ctx context.Context, start time.Time) outcome {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return failed
+	}
+	return c.left(start)
+}

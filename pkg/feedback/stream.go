@@ -1,0 +1,73 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// StreamClientInterceptor observes streams by their first answer: the time to it
+// from the last message sent before it. What follows is not seen. Streams that wait
+// for events rather than for the service have no such latency: leave them out.
+func (c *Client) StreamClientInterceptor() grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		start := c.begin()
+		next, err := open(ctx, desc, cc, method, opts...)
+		if err != nil {
+			c.end(start, c.called(start, err, nil))
+			return nil, err
+		}
+		s := &stream{ClientStream: next, c: c}
+		s.asked.Store(int64(start.Sub(c.epoch)))
+		// A caller may end the context and not look at the stream again.
+		s.unwatch = context.AfterFunc(ctx, func() { s.end(c.over(ctx, s.start())) })
+		return s, nil
+	}
+}
+
+type stream struct {
+	grpc.ClientStream
+
+	c       *Client
+	asked   atomic.Int64 // since the epoch, when the last message was sent
+	ended   atomic.Bool
+	unwatch func() bool
+}
+
+func (s *stream) start() time.Time { return s.c.epoch.Add(time.Duration(s.asked.Load())) }
+
+// end counts the stream, once.
+func (s *stream) end(o outcome) {
+	if s.ended.CompareAndSwap(false, true) {
+		s.c.end(s.start(), o)
+	}
+}
+
+func (s *stream) SendMsg(m any) error {
+	s.asked.Store(int64(now().Sub(s.c.epoch)))
+	err := s.ClientStream.SendMsg(m)
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
+		s.unwatch()
+		s.end(s.c.called(s.start(), err, nil))
+	}
+	return err
+}
+
+func (s *stream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if s.ended.Load() {
+		return err
+	}
+	s.unwatch()
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		s.end(served)
+	default:
+		s.end(s.c.called(s.start(), err, s.Trailer()))
+	}
+	return err
+}
