@@ -33,13 +33,17 @@ func (b *bench) memory(ctx context.Context, keys int) error {
 	}
 	defer s.stop() //nolint:errcheck // the measurement is done
 	for _, kind := range []struct{ key, what string }{
-		{"visitor", "the limit divides the window in µs"}, {"guest", "it does not"},
+		{"visitor", "the limit divides the window in µs"}, {"tourist", "it does not"},
 	} {
 		size, err := b.stored(ctx, s, kind.key)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b.out, "memory in Redis: %d bytes a key (%d gcra keys, %s)\n", size, storedKeys, kind.what)
+		length, err := keyLength(ctx, s.store)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b.out, "memory in Redis: %d bytes a key (%d gcra keys of %d bytes, %s)\n", size, storedKeys, length, kind.what)
 	}
 	return nil
 }
@@ -72,4 +76,14 @@ func usedMemory(ctx context.Context, store *proc.Redis) (int64, error) {
 	_, rest, _ := strings.Cut(info, "\nused_memory:")
 	text, _, _ := strings.Cut(rest, "\r")
 	return strconv.ParseInt(text, 10, 64)
+}
+
+// keyLength is how long a key is, in bytes.
+func keyLength(ctx context.Context, store *proc.Redis) (int, error) {
+	key, err := store.Do(ctx, "RANDOMKEY")
+	if err != nil {
+		return 0, err
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(key, "$"), "\r")
+	return strconv.Atoi(text)
 }

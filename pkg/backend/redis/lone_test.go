@@ -1,9 +1,9 @@
 package redis_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -50,7 +50,7 @@ func TestLone(t *testing.T) {
 			hits = []int64{-2, 0, math.MaxInt64}[r.IntN(3)]
 		}
 		req := &backend.Request{Charge: backend.AllOrNothing + backend.Charge(r.IntN(2)), Asks: []backend.Ask{
-			ask(fmt.Sprint(r.IntN(8)), rules[min(r.IntN(12), r.IntN(len(rules)))], hits),
+			ask(strconv.Itoa(r.IntN(8)), rules[min(r.IntN(12), r.IntN(len(rules)))], hits),
 		}}
 		want, got := make([]backend.Answer, 1), make([]backend.Answer, 1)
 		model.Decide(t.Context(), req, want)
