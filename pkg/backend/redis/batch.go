@@ -114,7 +114,7 @@ func (b *batcher) loop() {
 }
 
 // giveWay lets whoever can run have a turn, as long as that brings calls. With
-// nobody about it takes less than a microsecond, and each trip that it saves many.
+// nobody about it takes about a microsecond, and each trip that it saves many.
 func (b *batcher) giveWay() {
 	for before := -1; before < len(b.queue) && before < maxItems; {
 		before = len(b.queue)

@@ -7,7 +7,7 @@ import (
 
 // ballastSize is how much garbage gathers at least, in bytes, before it is
 // collected. With the few MB that rls otherwise holds Go would collect after as
-// much again, many times a second, which is a third of what a request costs.
+// much again, many times a second, which is a quarter of what a request costs.
 const ballastSize = 16 << 20
 
 // ballast is memory that makes the heap look larger to the collector. Nothing is
