@@ -34,7 +34,7 @@ func unknownStories() []story {
 	return []story{
 		{"errors, nothing let in", nil, times(1, strange(0.1, 0.9)), 360, CutErrors},
 		{"and then", nil, ticks(times(1, strange(0.1, 0.9)), times(1, strange(0, 1))), 324, Drained},
-		{"errors, half of them, nothing let in", nil, times(1, strange(0.5, 0.5)), 200, CutErrors},
+		{"errors, half of them, nothing let in", nil, times(1, strange(0.5, 0.9)), 360, CutErrors},
 		{"few answers, nothing let in", nil, times(1, strange(0.1, 0.1)), 200, CutErrors},
 		{"no good answer, nothing let in", nil, times(1, strange(0.3, 0)), 200, CutErrors},
 		{"mostly errors, nothing let in", nil, times(1, strange(0.6, 0.9)), 200, CutErrors},
@@ -59,7 +59,6 @@ func unknownStories() []story {
 		{"all of nine refused", nil, times(9, refusedOf(9, 100)), 400, TooFew},
 		{"some of 40 refused", nil, times(1, refusedOf(40, 10)), 400*0.9 - 40, CutErrors},
 		{"some of 39 refused", nil, times(9, refusedOf(39, 10)), 400, TooFew},
-		{"refused while gathering", nil, ticks(times(1, few(39)), times(1, refused(100)), times(7, silent()), times(1, few(39))), 180, Gathering},
 		{"refused after long silence", func(_ *Config, s *State) { s.Silent, s.Limit = 700, 800 }, times(1, refused(3)), 800 - 400*(1-math.Exp(-1.0/30)), Drifting},
 		{"heard again by refusals", func(_ *Config, s *State) { s.Silent, s.Limit, s.Drain, s.Cool = 700, 800, 3, 3 }, ticks(times(1, refused(100)), times(1, silent())), 800, Draining},
 	}
@@ -75,6 +74,29 @@ func TestUnknownStories(t *testing.T) {
 				t.Errorf("limit %v (%s), want %v (%s)\n%+v", got.Limit, got.Reason, st.limit, st.why, got)
 			}
 		})
+	}
+}
+
+func TestRefusalsEndGathering(t *testing.T) {
+	t.Parallel()
+	c := NewConfig(50, 2000, 400)
+	s := c.Step(c.Start(), few(39))
+	if s.Gather.Ticks != 1 {
+		t.Fatalf("%d ticks gathered (%s), want 1", s.Gather.Ticks, s.Reason)
+	}
+	s = c.Step(s, refused(100))
+	if s.Gather != (gather{}) || s.Reason != CutErrors {
+		t.Errorf("%+v is left (%s)", s.Gather, s.Reason)
+	}
+}
+
+func TestSenselessReportsDeliverNothing(t *testing.T) {
+	t.Parallel()
+	c := NewConfig(50, 2000, 400)
+	s := c.Step(c.Start(), good())
+	s = c.Step(s, edited(good(), func(t *Stats) { t.ErrorRatio = 1.01 }))
+	if s.Delivered != 400 || s.Reason != NoReports {
+		t.Errorf("delivered %v (%s), want 400 as before", s.Delivered, s.Reason)
 	}
 }
 
