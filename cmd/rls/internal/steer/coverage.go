@@ -8,8 +8,7 @@ const (
 	// learning is how many ticks with requests the share is looked for first. So long
 	// it counts as 1, lest the unfinished of a slow start look complete.
 	learning = 5
-	// rise and fall are how much of the way to what a tick shows the share goes. It
-	// falls in healthy ticks alone: an overloaded target completes less, too.
+	// rise and fall are how much of the way to what a tick shows the share goes.
 	rise, fall = 0.3, 0.05
 )
 
@@ -27,9 +26,10 @@ func (c coverage) now() float64 {
 	return c.Share
 }
 
-// learn takes in one tick.
-func (c coverage) learn(completed, admitted float64, healthy bool) coverage {
-	if completed <= 0 || admitted <= 0 {
+// learn takes in one tick, if it is settled: an overloaded target completes less
+// than begins, and one whose queue drains a multiple of it.
+func (c coverage) learn(completed, admitted float64, settled bool) coverage {
+	if completed <= 0 || admitted <= 0 || !settled {
 		return c
 	}
 	share := completed / admitted
@@ -39,7 +39,7 @@ func (c coverage) learn(completed, admitted float64, healthy bool) coverage {
 		c.Ticks++
 	case share > c.Share:
 		c.Share += rise * (share - c.Share)
-	case healthy:
+	default:
 		c.Share += fall * (share - c.Share)
 	}
 	return c

@@ -139,7 +139,7 @@ func (p *pilot) step(at time.Time, span time.Duration, known []row) {
 		v.stats = perKey(v.stats, m.State.Limit)
 	}
 	m.State = p.config.Step(m.State, v.stats)
-	m.Coverage = m.Coverage.learn(v.completed, v.requests, m.State.Hot == 0)
+	m.Coverage = m.Coverage.learn(v.completed, v.requests, settled(&m.State))
 	m.At = at
 	m.Reporters = v.reporters
 	if v.reporters > 0 {
@@ -150,6 +150,10 @@ func (p *pilot) step(at time.Time, span time.Duration, known []row) {
 	p.doubt(at, v)
 	p.apply(at)
 }
+
+// settled says that no queue grows or drains in the target, as far as is known: what
+// ends in a second is what began.
+func settled(s *adaptive.State) bool { return s.Hot == 0 && s.Cool == 0 && s.Drain == 0 }
 
 // apply puts the limit in force; moved is when it came to be if it is another one.
 func (p *pilot) apply(moved time.Time) {

@@ -83,12 +83,34 @@ func TestCoverage(t *testing.T) {
 	c = c.learn(10, 0, true)
 	c = c.learn(0, 10, true)
 	check("after ticks without requests", 0.5)
-	c = c.learn(100, 100, false)
+	c = c.learn(300, 100, false)
+	check("while a queue drains", 0.5)
+	c = c.learn(100, 100, true)
 	check("after a fuller tick", 0.65)
 	c = c.learn(45, 100, true)
-	check("after an emptier healthy tick", 0.64)
+	check("after an emptier tick", 0.64)
 	c = coverage{Ticks: learning, Share: -3}
 	check("of nonsense", 1)
+}
+
+// TestSettled: a cut ends the ticks that say what share is seen, until what it
+// brought is over.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		state adaptive.State
+		want  bool
+	}{
+		{"growing", adaptive.State{}, true},
+		{"above the goal", adaptive.State{Hot: 1}, false},
+		{"cooling down", adaptive.State{Cool: 1}, false},
+		{"draining", adaptive.State{Drain: 1}, false},
+	} {
+		if got := settled(&tt.state); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }
 
 func TestPooled(t *testing.T) {
