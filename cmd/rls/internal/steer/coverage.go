@@ -35,12 +35,24 @@ func (c coverage) learn(completed, admitted float64, settled bool) coverage {
 	share := completed / admitted
 	switch {
 	case c.Ticks < learning:
-		c.Share = max(c.Share, share)
 		c.Ticks++
+		c.Share += (share - c.Share) / float64(c.Ticks) // their mean
 	case share > c.Share:
 		c.Share += rise * (share - c.Share)
 	default:
 		c.Share += fall * (share - c.Share)
+	}
+	return c
+}
+
+// greatestShare is the most that a share can be believed to be: targets get other
+// traffic than that of rls, but not a thousand times as much.
+const greatestShare = 1000
+
+// sane is a coverage that was read, or none if no tick can have taught it.
+func (c coverage) sane() coverage {
+	if c.Ticks < 0 || c.Ticks > learning || !(c.Share >= 0 && c.Share <= greatestShare) {
+		return coverage{}
 	}
 	return c
 }
