@@ -45,7 +45,7 @@ func TestShare(t *testing.T) {
 		case strings.HasSuffix(key, ":turn"):
 			s.client.Del(t.Context(), key)
 		case strings.HasSuffix(key, ":rows"):
-			s.client.HSet(t.Context(), key, "gone", "1000 long ago", "odd", "no instant", "far", "99999999999999999999 ahead", "ahead", "9999999999999 ahead")
+			s.client.HSet(t.Context(), key, "gone", "1000 long ago", "odd", "no instant", "far", "99999999999999999999 ahead", "ahead", "9999999999999999 ahead")
 		}
 	}
 	got := share("b", "")

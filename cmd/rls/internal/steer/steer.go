@@ -3,6 +3,7 @@
 package steer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -21,9 +22,6 @@ import (
 
 // Interval is the time between two ticks.
 const Interval = time.Second
-
-// shareTimeout is how long a tick may wait for the other replicas.
-const shareTimeout = Interval / 2
 
 // turn is how long one replica steers for all: less than an interval, so that the
 // next tick finds a turn to take.
@@ -51,6 +49,8 @@ type Options struct {
 	Replica string // this process among those of the board
 	Log     *zap.Logger
 	Now     func() time.Time
+	// Patience is how long a tick may wait for the board; 0 = half an Interval.
+	Patience time.Duration
 }
 
 // Steering moves the limits of all adaptive rules. It is safe for concurrent use.
@@ -145,7 +145,7 @@ func (s *Steering) Tick(ctx context.Context) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, shareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.Patience, Interval/2))
 	defer cancel()
 	errs := make([]error, len(rows))
 	next := atomic.Int64{}
@@ -200,7 +200,7 @@ func (s *Steering) tell(failed error) {
 	case !alone:
 		s.o.Log.Info("adaptive rules: replicas steer together again")
 	case errors.Is(failed, context.DeadlineExceeded):
-		s.o.Log.Warn("adaptive rules: this replica steers some by itself, since redis did not answer for all within half a second", zap.Error(failed))
+		s.o.Log.Warn("adaptive rules: this replica steers some by itself, since redis did not answer for all in time", zap.Error(failed))
 	default:
 		s.o.Log.Warn("adaptive rules: this replica steers by itself, since redis fails", zap.Error(failed))
 	}
