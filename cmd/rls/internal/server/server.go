@@ -174,7 +174,7 @@ func (s *Server) listen(ctx context.Context) error {
 func (s *Server) serveGRPC() {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec.New()),
-		grpc.NumStreamWorkers(8), // reused stacks: growing fresh ones is a fifth of a small call's cost
+		grpc.NumStreamWorkers(64), // reused stacks: growing fresh ones is a fifth of a small call's cost
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(headerTimeout),
