@@ -117,6 +117,9 @@ func TestTogether(t *testing.T) {
 	if got, want := restarted.limit(), one.limit(); got != want {
 		t.Errorf("limit %d after a restart, want %d", got, want)
 	}
+	if n := restarted.logs.FilterMessage("adaptive limit moved").Len(); n != 0 {
+		t.Errorf("%d lines tell of a move, though the limit was read back", n)
+	}
 }
 
 // TestAddsUp: what passes is the sum of all replicas, and a reporter that speaks to
