@@ -16,20 +16,20 @@ type Row struct {
 	Started uint64 // requests sent; the caller fills in a guess where the reporter cannot know
 	OK      uint64 // requests answered well
 	Errors  uint64 // timeouts, 5xx, resets
-	Latency Sketch // of all answers, good and bad
+	Latency Sketch // of the answers that took time: a refused connection has none
 }
 
 // Stats is one tick's view of a target: what Merge makes of the reports, beside
 // what the service itself counted.
 type Stats struct {
 	Samples    uint64  // answers that the figures rest on
-	P50, P99   float64 // s; 0 = nothing usable was reported
+	P50, P99   float64 // s; 0 = no usable latency was reported
 	ErrorRatio float64 // errors per answer
 	OKRatio    float64 // good answers per request started; above 1 while a queue empties
 
 	Admitted     float64 // hits/s let in during the last tick
 	Denied       float64 // hits/s refused in the last tick
-	AdmittedThen float64 // hits/s let in during the interval that the reports speak of
+	AdmittedThen float64 // hits/s let in during the interval that the reports speak of; 0 = not known
 	Age          float64 // s since that interval ended
 	Interval     float64 // s since the last tick; 0 = 1
 }
@@ -41,6 +41,7 @@ const (
 	longestAge     = 60.0    // s
 	longestTime    = 86400.0 // s; whatever is longer ago is long ago
 	highestRate    = 1e19    // hits/s, above 2^32 hits a nanosecond
+	lowestRate     = 1 / longestTime
 	highestRatio   = 1e6     // good answers per request
 	mostSamples    = 1 << 53 // answers, a whole number as a float
 )
@@ -52,11 +53,13 @@ func (t Stats) clean() Stats {
 	t.Samples = min(t.Samples, mostSamples)
 	if !within(t.P50, longestLatency) || !within(t.P99, longestLatency) ||
 		!within(t.ErrorRatio, 1) || !within(t.OKRatio, highestRatio) {
-		t.P50, t.P99, t.ErrorRatio, t.OKRatio = 0, 0, 0, 0
+		t.Samples, t.P50, t.P99, t.ErrorRatio, t.OKRatio = 0, 0, 0, 0, 0
 	}
 	t.Admitted = bounded(t.Admitted, highestRate)
 	t.Denied = bounded(t.Denied, highestRate)
-	t.AdmittedThen = bounded(t.AdmittedThen, highestRate)
+	if t.AdmittedThen = bounded(t.AdmittedThen, highestRate); t.AdmittedThen < lowestRate {
+		t.AdmittedThen = 0
+	}
 	t.Age = bounded(t.Age, longestAge)
 	if t.Interval = bounded(t.Interval, longestTime); t.Interval == 0 {
 		t.Interval = 1

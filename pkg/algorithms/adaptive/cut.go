@@ -4,8 +4,7 @@ import "math"
 
 // hot is a tick with the latency or the errors above the goal.
 func (r *run) hot() {
-	failing := r.t.ErrorRatio > r.c.ErrorRatio
-	severe := failing || r.x > r.severe*r.goal
+	severe := r.failing() || r.x > r.severe*r.goal
 	r.s.Growth = r.growMin
 	r.s.Hot = min(r.confirm, r.s.Hot+1)
 	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
@@ -24,17 +23,17 @@ func (r *run) hot() {
 	case r.s.Hot < r.confirm && !severe:
 		r.hold(Confirming)
 	default:
-		r.cut(severe, failing)
+		r.cut(severe)
 	}
 }
 
 // answering says that all that was let in is answered, and well.
 func (r *run) answering() bool {
-	return r.t.ErrorRatio <= r.c.ErrorRatio && r.t.OKRatio >= 0.9
+	return !r.failing() && r.t.OKRatio >= 0.9
 }
 
 // cut lowers the limit, and sets the time after which that shows.
-func (r *run) cut(severe, failing bool) {
+func (r *run) cut(severe bool) {
 	rate := r.s.Limit
 	if r.t.AdmittedThen > 0 {
 		rate = min(rate, r.t.AdmittedThen)
@@ -46,7 +45,7 @@ func (r *run) cut(severe, failing bool) {
 		r.lower(rate*max(1-r.cutMax, min(1-r.cutMin, r.goal/r.x)), CutLatency)
 	case !severe:
 		r.lower(rate*(1-r.cutMin), CutLatency)
-	case failing:
+	case r.failing():
 		r.lower(r.drainAt(rate), CutErrors)
 	default:
 		r.lower(r.drainAt(rate), CutOverload)

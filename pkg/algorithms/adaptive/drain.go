@@ -5,10 +5,7 @@ import "math"
 // drainAt begins a drain: the limit goes below the rate that was delivered, for
 // as long as the queue in the service takes to empty.
 func (r *run) drainAt(rate float64) float64 {
-	got := min(rate, r.t.AdmittedThen*r.t.OKRatio)
-	if r.t.ErrorRatio > 0.5 { // nearly all came too late: what was delivered says nothing
-		got = rate * (1 - r.cutMax)
-	}
+	got := r.delivered(rate)
 	backlog := float64(max(0, r.t.Admitted-got)*(1+r.t.Age)) + float64(got*r.queue)
 	low := max(r.c.MinLimit, got-backlog/r.drain)
 	length := math.Ceil(backlog / max(got-low, 0.1*got, 1))
@@ -16,6 +13,20 @@ func (r *run) drainAt(rate float64) float64 {
 	r.s.Cool += r.s.Drain
 	r.s.Resume, r.s.Mark = r.resume*got, got
 	return low
+}
+
+// delivered is how much of a rate, that of the limit or of what was let in, the
+// service answered well. It is never 0, which would leave nothing to go on with.
+func (r *run) delivered(rate float64) float64 {
+	least, got := rate*(1-r.cutMax), r.t.AdmittedThen*r.t.OKRatio
+	switch {
+	case r.mostlyErrors(): // what was delivered says nothing
+		return least
+	case got == 0: // nor is it known: the ratio is all there is to go by
+		return max(least, min(rate, rate*r.t.OKRatio))
+	default:
+		return min(rate, got)
+	}
 }
 
 // countdown lets the tick's time pass for a cool-down and a drain. The limit

@@ -11,21 +11,40 @@ const quorum = 3
 // Merge makes one view of the reporters' rows: of each figure the weighted
 // median over the reporters, so that no minority, whatever it claims, moves a
 // figure out of the range of the others'. Below three reporters there is no
-// majority to lean on, and their samples are pooled. Rows without an answer or
-// without a latency do not count. What only the service knows, from Admitted to
-// Interval, is left 0.
+// majority to lean on, and their samples are pooled. Rows without an answer do
+// not count. Rows without a latency, such as of connections that were refused,
+// have no part in P50 and P99: those are merged from the other rows, by the same
+// rules. What only the service knows, from Admitted to Interval, is left 0.
 func Merge(rows []Row) Stats {
-	views := make([]view, 0, len(rows))
+	answered, timed := make([]*Row, 0, len(rows)), make([]*Row, 0, len(rows))
 	for i := range rows {
-		if v, ok := look(&rows[i]); ok {
-			views = append(views, v)
+		r := &rows[i]
+		if r.answers() == 0 {
+			continue
+		}
+		answered = append(answered, r)
+		if r.Latency.Count() > 0 {
+			timed = append(timed, r)
 		}
 	}
-	switch {
-	case len(views) == 0:
-		return Stats{}
-	case len(views) < quorum:
+	all := merge(answered)
+	if len(timed) < len(answered) {
+		latency := merge(timed)
+		all.P50, all.P99 = latency.P50, latency.P99
+	}
+	return all
+}
+
+func (r *Row) answers() uint64 { return plus(r.OK, r.Errors) }
+
+// merge takes rows that have answers.
+func merge(rows []*Row) Stats {
+	if len(rows) < quorum {
 		return pool(rows)
+	}
+	views := make([]view, len(rows))
+	for i, r := range rows {
+		views[i] = look(r)
 	}
 	weigh(views)
 	weight := 0.0
@@ -44,38 +63,31 @@ func Merge(rows []Row) Stats {
 // view is one row's figures, and what they weigh.
 type view struct{ weight, p50, p99, errors, ok float64 }
 
-func look(r *Row) (view, bool) {
-	n := plus(r.OK, r.Errors)
-	p50, ok := r.Latency.Quantile(0.5)
-	if n == 0 || !ok {
-		return view{}, false
-	}
+func look(r *Row) view {
+	n := r.answers()
+	p50, _ := r.Latency.Quantile(0.5)
 	p99, _ := r.Latency.Quantile(0.99)
 	return view{
 		weight: float64(n),
 		p50:    p50,
 		p99:    p99,
-		errors: float64(r.Errors) / float64(n),
+		errors: float64(r.Errors) / float64(max(1, n)),
 		ok:     float64(r.OK) / float64(max(1, r.Started)),
-	}, true
+	}
 }
 
-// pool adds up the rows that count and looks at the sum.
-func pool(rows []Row) Stats {
+// pool adds up the rows and looks at the sum.
+func pool(rows []*Row) Stats {
 	var sum Row
-	for i := range rows {
-		r := &rows[i]
-		if _, ok := look(r); !ok {
-			continue
-		}
+	for _, r := range rows {
 		sum.Started = plus(sum.Started, r.Started)
 		sum.OK = plus(sum.OK, r.OK)
 		sum.Errors = plus(sum.Errors, r.Errors)
 		sum.Latency.Merge(&r.Latency)
 	}
-	v, _ := look(&sum)
+	v := look(&sum)
 	return Stats{
-		Samples: min(plus(sum.OK, sum.Errors), mostSamples),
+		Samples: min(sum.answers(), mostSamples),
 		P50:     v.p50, P99: v.p99, ErrorRatio: v.errors, OKRatio: v.ok,
 	}
 }

@@ -76,6 +76,46 @@ func TestLiarsInTheMinorityMoveNothing(t *testing.T) {
 	}
 }
 
+// Rows without a latency, honest ones as lies, leave P50 to the others, where it
+// is as safe, and are as safe themselves in all else.
+func TestLiarsInTheMinorityMoveNothingWithoutLatency(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(19, 20))
+	for range 3000 {
+		var rows []Row
+		timed, untimed := 2+random.IntN(5), random.IntN(5)
+		lowest, highest := math.Inf(1), 0.0
+		for range timed {
+			rows = append(rows, row(10+random.Uint64N(1000)>>random.IntN(10), 0.02+0.02*random.Float64(), 0.1))
+			p50, _ := rows[len(rows)-1].Latency.Quantile(0.5)
+			lowest, highest = min(lowest, p50), max(highest, p50)
+		}
+		for range untimed {
+			n := 1 + random.Uint64N(1000)
+			rows = append(rows, Row{Started: 2 * n, OK: n, Errors: n})
+		}
+		least, most := view{errors: 1, ok: 1}, view{}
+		for _, r := range rows {
+			v := look(&r)
+			least.errors, most.errors = min(least.errors, v.errors), max(most.errors, v.errors)
+			least.ok, most.ok = min(least.ok, v.ok), max(most.ok, v.ok)
+		}
+		mute := random.IntN(timed + untimed) // liars: fewer than all, those with a latency fewer than timed
+		for range mute {
+			n := 1 + random.Uint64()>>random.IntN(64)
+			rows = append(rows, Row{Started: n, Errors: n * random.Uint64N(2), OK: n})
+		}
+		for range random.IntN(min(timed, timed+untimed-mute)) {
+			rows = append(rows, row(1+random.Uint64()>>random.IntN(64), []float64{0.001, 5}[random.IntN(2)], 1))
+		}
+		got := Merge(rows)
+		if got.P50 < lowest || got.P50 > highest || got.ErrorRatio < least.errors || got.ErrorRatio > most.errors ||
+			got.OKRatio < least.ok || got.OKRatio > most.ok {
+			t.Fatalf("moved to %+v, out of [%v, %v] s, %+v, %+v\n%+v", got, lowest, highest, least, most, rows)
+		}
+	}
+}
+
 func TestMergeIgnoresTheOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
@@ -83,6 +123,9 @@ func TestMergeIgnoresTheOrder(t *testing.T) {
 		rows := make([]Row, 1+random.IntN(9))
 		for i := range rows {
 			rows[i] = row(random.Uint64N(200), 0.01+random.Float64(), random.Float64())
+			if random.IntN(4) == 0 {
+				rows[i].Latency = Sketch{}
+			}
 		}
 		want := Merge(rows)
 		random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -97,6 +140,7 @@ func TestMergeOfFewAndOdd(t *testing.T) {
 	fast, slow := row(100, 0.02, 0), row(300, 0.5, 0.5)
 	noAnswer := Row{Started: 50, Latency: TwoPoint(50, 1, 1)}
 	noLatency := Row{Started: 5000, OK: 1000, Errors: 4000}
+	refused, other := Row{Started: 300, Errors: 300}, row(100, 0.03, 0)
 	full := Row{Started: math.MaxUint64, OK: math.MaxUint64, Errors: math.MaxUint64, Latency: TwoPoint(math.MaxUint64, 1, 2)}
 	p := func(seconds float64) float64 { return Middle(Bucket(seconds)) }
 	tests := []struct {
@@ -108,8 +152,12 @@ func TestMergeOfFewAndOdd(t *testing.T) {
 		{"one", []Row{fast}, Stats{Samples: 100, P50: p(0.02), P99: p(0.04), OKRatio: 1}},
 		{"two are pooled", []Row{fast, slow}, Stats{Samples: 400, P50: p(0.5), P99: p(0.5), ErrorRatio: 0.375, OKRatio: 0.625}},
 		{"nothing answered", []Row{noAnswer, noAnswer, noAnswer}, Stats{}},
-		{"no latency known", []Row{noLatency, noLatency, noLatency}, Stats{}},
-		{"such rows do not count", []Row{noLatency, fast, noAnswer, slow}, Stats{Samples: 400, P50: p(0.5), P99: p(0.5), ErrorRatio: 0.375, OKRatio: 0.625}},
+		{"no latency known", []Row{noLatency, noLatency, noLatency}, Stats{Samples: 15000, ErrorRatio: 0.8, OKRatio: 0.2}},
+		{"no latency known to one", []Row{noLatency}, Stats{Samples: 5000, ErrorRatio: 0.8, OKRatio: 0.2}},
+		{"no latency known, pooled", []Row{noLatency, slow, noAnswer}, Stats{Samples: 5300, P50: p(0.5), P99: p(1), ErrorRatio: 4150.0 / 5300, OKRatio: 1150.0 / 5300}},
+		{"no latency known to most", []Row{refused, slow, refused}, Stats{Samples: 900, P50: p(0.5), P99: p(1), ErrorRatio: 1}},
+		{"no latency known to few", []Row{fast, fast, refused, other, other}, Stats{Samples: 500, P50: p(0.02), P99: p(0.04), OKRatio: 1}},
+		{"latencies of two are pooled", []Row{noLatency, fast, noAnswer, slow}, Stats{Samples: 700, P50: p(0.5), P99: p(0.5), ErrorRatio: 0.5, OKRatio: 0.5}},
 		{"nothing started", []Row{{OK: 3, Errors: 1, Latency: TwoPoint(4, 1, 1)}}, Stats{Samples: 4, P50: p(1), P99: p(1), ErrorRatio: 0.25, OKRatio: 3}},
 		{"full counts pooled", []Row{full, full}, Stats{Samples: mostSamples, P50: p(1), P99: p(1), ErrorRatio: 1, OKRatio: 1}},
 		{"full counts", slices.Repeat([]Row{full}, 4), Stats{Samples: mostSamples, P50: p(1), P99: p(2), ErrorRatio: 1, OKRatio: 1}},

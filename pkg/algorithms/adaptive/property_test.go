@@ -34,6 +34,9 @@ func anyStats(random *rand.Rand) Stats {
 		return sensible
 	}
 	p50 := math.Exp2(-17 + 24*random.Float64())
+	if random.IntN(10) == 0 {
+		p50 = 0
+	}
 	return Stats{
 		Samples: random.Uint64() >> random.IntN(64),
 		P50:     wild(p50), P99: wild(p50 * (1 + random.Float64())),

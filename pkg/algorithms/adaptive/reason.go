@@ -49,10 +49,14 @@ const (
 	// exceeds it, by half at most; then one tick far above it is enough.
 	CutLatency Reason = "cut: latency above the goal"
 	// CutOverload: the latency is far above its goal. The limit was lowered to
-	// less than the service was seen to deliver, so that its queue drains.
+	// less than the service was seen to deliver, so that its queue drains. Where
+	// rls let nothing in itself, what it delivers is taken for the share of the
+	// limit that it answers of its requests, half at least.
 	CutOverload Reason = "cut: latency far above the goal"
-	// CutErrors: the share of errors is above error_ratio. The limit was lowered
-	// as for CutOverload, or by half where most answers are errors.
+	// CutErrors: the share of errors is above error_ratio, with a latency or
+	// without, as of connections that are refused. The limit was lowered as for
+	// CutOverload; where most answers are errors, the service is taken to deliver
+	// half.
 	CutErrors Reason = "cut: errors"
 	// AtMin: the service is too slow or fails, but the limit is the rule's
 	// min_limit already.
@@ -78,10 +82,12 @@ const (
 	// Gathering: a tick brings 10 to 39 answers, too few to judge by. Up to five
 	// ticks are judged as one.
 	Gathering Reason = "holding: gathering samples"
-	// TooFew: a tick brings fewer than 10 answers, which counts as no report.
+	// TooFew: a tick brings fewer than 10 answers, or fewer than 40 with no
+	// latency at all that are not mostly errors, which counts as no report.
 	TooFew Reason = "holding: too few samples"
-	// NoReports: no reporter said anything usable. The limit stays where it is
-	// for 30 s above requests_per_unit, for 600 s below it.
+	// NoReports: no reporter said anything usable; answers without a latency are,
+	// only if errors are above error_ratio. The limit stays where it is for 30 s
+	// above requests_per_unit, for 600 s below it.
 	NoReports Reason = "holding: no reports"
 	// CutBlind: reports stopped within two minutes after a cut. The limit was
 	// lowered to 90 % of what the service had delivered then.

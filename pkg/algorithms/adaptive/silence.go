@@ -2,7 +2,7 @@ package adaptive
 
 import "math"
 
-// silence is a tick without reports, or with too few samples.
+// silence is a tick without usable reports, or with too few samples.
 func (r *run) silence() {
 	s := &r.s
 	why := NoReports

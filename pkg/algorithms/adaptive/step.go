@@ -7,6 +7,9 @@ func (c Config) Step(s State, t Stats) State {
 	r := run{tuning: c.tuning, c: c, s: c.adopt(s), t: t.clean()}
 	r.moved = r.s.Limit != s.Limit
 	r.s.SinceCut = min(longestTime, r.s.SinceCut+r.t.Interval)
+	if float64(r.t.Samples) >= r.minSamples {
+		r.s.Delivered = r.t.AdmittedThen * r.t.OKRatio
+	}
 	switch {
 	case !r.usable():
 		r.silence()
@@ -38,36 +41,52 @@ func (r *run) steering() float64 {
 	return r.t.P50
 }
 
-// reported says that anybody said anything usable.
-func (r *run) reported() bool {
-	return r.t.P50 > 0 && r.steering() > 0
-}
+// timed says that there is a latency to judge by.
+func (r *run) timed() bool { return r.t.P50 > 0 && r.steering() > 0 }
 
-// usable says that it was enough to count.
+// failing says that there are too many errors.
+func (r *run) failing() bool { return r.t.ErrorRatio > r.c.ErrorRatio }
+
+func (r *run) mostlyErrors() bool { return r.t.ErrorRatio > 0.5 }
+
+// reported says that anybody said anything usable. Errors need no latency:
+// connections that are refused have none.
+func (r *run) reported() bool { return r.timed() || r.failing() }
+
+// usable says that it was enough to count. Without a latency a tick cannot be
+// gathered with others, so it has to be enough by itself.
 func (r *run) usable() bool {
-	return r.reported() && float64(r.t.Samples) >= r.minSamples
+	n := float64(r.t.Samples)
+	return r.reported() && n >= r.minSamples && (r.timed() || n >= r.enough || r.mostlyErrors())
 }
 
 // gathered takes the tick in, and is true when it is to be judged, alone or
-// with those before it. A tick in which most answers are errors does not wait.
+// with those before it. A tick in which most answers are errors does not wait,
+// and one without a latency stands alone.
 func (r *run) gathered() bool {
 	r.s.Silent, r.s.Blind = 0, false
-	r.s.Delivered = r.t.AdmittedThen * r.t.OKRatio
+	if !r.timed() {
+		r.s.Gather = gather{}
+		return true
+	}
 	r.s.Gather.add(&r.t)
 	g := r.s.Gather
-	if g.Samples < r.enough && g.Ticks < r.gatherMost && r.t.ErrorRatio <= 0.5 {
+	if g.Samples < r.enough && g.Ticks < r.gatherMost && !r.mostlyErrors() {
 		return false
 	}
 	r.t, r.s.Gather = g.stats(&r.t), gather{}
 	return true
 }
 
-// judge moves the limit by what was seen.
+// judge moves the limit by what was seen. A tick without a latency has errors
+// enough to be hot, and teaches nothing about latency.
 func (r *run) judge() {
-	r.smoothed()
-	r.aim()
+	if r.timed() {
+		r.smoothed()
+		r.aim()
+	}
 	r.countdown()
-	if r.x > r.goal || r.t.ErrorRatio > r.c.ErrorRatio {
+	if r.failing() || r.x > r.goal {
 		r.hot()
 		return
 	}
@@ -105,7 +124,7 @@ func (r *run) learn() {
 		s.Baseline = r.x
 	case r.x < s.Baseline:
 		s.Baseline += float64(r.baseDown * (r.x - s.Baseline))
-	case r.t.Denied == 0 && r.x <= r.tolerance*s.Baseline && r.t.ErrorRatio <= r.c.ErrorRatio:
+	case r.t.Denied == 0 && r.x <= r.tolerance*s.Baseline && !r.failing():
 		s.Baseline += float64(r.baseUp * (r.x - s.Baseline))
 	}
 }

@@ -1,9 +1,6 @@
 package redis
 
 import (
-	"bytes"
-	"math"
-	"slices"
 	"sync/atomic"
 
 	"github.com/eb50146d/rls/pkg/backend"
@@ -72,26 +69,6 @@ type item struct {
 // MarshalBinary hands the key to the client without an allocation.
 func (it *item) MarshalBinary() ([]byte, error) { return it.key, nil }
 
-// group is what the script needs to form a request's verdict.
-type group struct {
-	mode                     int64
-	over, quotas, quotasOver int // of keyless asks
-	modes, owners            []int64
-}
-
-// The bits of a mode in the script.
-const (
-	modeShadow = 1
-	modeQuota  = 2
-	modeDeny   = 4
-)
-
-// What a group does beside its decision, a bit each.
-const (
-	looks     = 1 // writes nothing
-	tellsBoth = 2 // says what would be there without the charges, too
-)
-
 func newCall() *call { return &call{done: make(chan struct{}, 1)} }
 
 func (c *call) reset() {
@@ -125,142 +102,13 @@ func (c *call) prepare(req *backend.Request, answers []backend.Answer, keys *key
 	if c.grouped {
 		c.link()
 		c.form(req, answers)
+	} else if len(c.items) == 1 {
+		c.items[0].lone = true
 	}
 }
 
 func (c *call) cutKeys() {
 	for i := range c.items {
 		c.items[i].key = c.keys[c.items[i].start:c.items[i].end]
-	}
-}
-
-// link finds the items with the same key. Those with the same rule are added up
-// and decided by the first; those with another one start, in order, from what the
-// one before would leave.
-func (c *call) link() {
-	if len(c.items) < 2 {
-		return
-	}
-	c.order = c.order[:0]
-	for i := range c.items {
-		c.order = append(c.order, i)
-	}
-	slices.SortStableFunc(c.order, func(i, j int) int { return bytes.Compare(c.items[i].key, c.items[j].key) })
-	joined := false
-	for k := 1; k < len(c.order); k++ {
-		i, tail := c.order[k], c.order[k-1]
-		if !bytes.Equal(c.items[i].key, c.items[tail].key) {
-			continue
-		}
-		if lead := c.lead(i, tail); lead >= 0 {
-			c.items[lead].hits = sum(c.items[lead].hits, c.items[i].hits)
-			c.items[i].rule, c.items[i].prev = nil, lead
-			c.order[k], joined = tail, true
-		} else {
-			c.items[i].prev = tail
-		}
-	}
-	if joined {
-		c.compact()
-	}
-}
-
-// lead is the item with the rule of i in the chain that ends with tail, or -1.
-func (c *call) lead(i, tail int) int {
-	for ; tail >= 0; tail = c.items[tail].prev {
-		if c.items[tail].rule.Same(c.items[i].rule) {
-			return tail
-		}
-	}
-	return -1
-}
-
-// compact removes the items that have joined another one, which then have no rule.
-func (c *call) compact() {
-	places, kept := c.order, 0 // where each item goes
-	for i := range c.items {
-		it := c.items[i]
-		if it.rule == nil {
-			places[i] = places[it.prev]
-			continue
-		}
-		if it.prev >= 0 {
-			it.prev = places[it.prev]
-		}
-		places[i] = kept
-		c.items[kept] = it
-		kept++
-	}
-	c.items = c.items[:kept]
-	for i, owner := range c.owners {
-		if owner >= 0 {
-			c.owners[i] = places[owner]
-		}
-	}
-}
-
-// form gathers what the verdict depends on.
-func (c *call) form(req *backend.Request, answers []backend.Answer) {
-	g := &c.group
-	*g = group{modes: g.modes[:0], owners: g.owners[:0]}
-	if req.Charge == backend.Look {
-		g.mode |= looks
-	}
-	if slices.ContainsFunc(c.items, func(it item) bool { return it.prev >= 0 }) {
-		g.mode |= tellsBoth
-	}
-	if req.QuotaPass {
-		g.quotas = 1
-	}
-	for i := range req.Asks {
-		ask := &req.Asks[i]
-		if c.owners[i] == elsewhere {
-			if ask.Mode&backend.Quota != 0 {
-				g.quotas++ // it may pass
-			}
-			continue
-		}
-		if c.owners[i] != keyless {
-			g.modes = append(g.modes, scriptMode(ask))
-			g.owners = append(g.owners, int64(c.owners[i])+1)
-			continue
-		}
-		refused := ask.Mode&backend.Shadow == 0 &&
-			(answers[i].Err == nil && !answers[i].Allowed || answers[i].Err != nil && ask.Rule.OnError == backend.OnErrorDeny)
-		switch {
-		case ask.Mode&backend.Quota != 0:
-			g.quotas++
-			if refused {
-				g.quotasOver++
-			}
-		case refused:
-			g.over = 1
-		}
-	}
-}
-
-func scriptMode(ask *backend.Ask) int64 {
-	var mode int64
-	if ask.Mode&backend.Shadow != 0 {
-		mode |= modeShadow
-	}
-	if ask.Mode&backend.Quota != 0 {
-		mode |= modeQuota
-	}
-	if ask.Rule.OnError == backend.OnErrorDeny {
-		mode |= modeDeny
-	}
-	return mode
-}
-
-// sum is a + b, or the nearest int64.
-func sum(a, b int64) int64 {
-	switch {
-	case b > 0 && a > math.MaxInt64-b:
-		return math.MaxInt64
-	case b < 0 && a < math.MinInt64-b:
-		return math.MinInt64
-	default:
-		return a + b
 	}
 }

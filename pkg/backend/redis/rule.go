@@ -11,6 +11,7 @@ const (
 	fixedFamily
 	counterFamily
 	logFamily
+	loneFamily // as tatFamily, for what lone.lua can decide
 )
 
 // The ops of the script.
@@ -30,6 +31,7 @@ type priced struct {
 	rule         *backend.Rule
 	hits         int64
 	countRefused bool
+	lone         bool // whether a request asks nothing else
 
 	back bool  // whether the hits are given back
 	at   int64 // where in the state they were charged
@@ -62,8 +64,11 @@ func (c *priced) pack(p *packer) {
 	limit, window := r.Limit(), r.Window().Microseconds()
 	switch r.Kind().Family() {
 	case algorithms.TATFamily:
-		s := r.MicroStep(c.hits)
-		p.ints(tatFamily, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac, c.at)
+		s, family := r.MicroStep(c.hits), int64(tatFamily)
+		if c.lone && op == opCharge && s.Cost.Frac == 0 {
+			family = loneFamily
+		}
+		p.ints(family, op, post, limit, s.Cost.Whole, s.Cost.Frac, s.Slack.Whole, s.Slack.Frac, s.Fill.Whole, s.Fill.Frac, c.at)
 	case algorithms.FixedFamily:
 		first := int64(0)
 		if r.FirstHit() {

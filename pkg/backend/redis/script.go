@@ -10,6 +10,8 @@ import (
 var (
 	//go:embed lua/prelude.lua
 	preludeLua string
+	//go:embed lua/lone.lua
+	loneLua string
 	//go:embed lua/tat.lua
 	tatLua string
 	//go:embed lua/fixed.lua
@@ -26,7 +28,7 @@ var (
 type script struct{ text, sha string }
 
 func decideScript() script {
-	text := preludeLua + tatLua + fixedLua + counterLua + logLua + decideLua
+	text := preludeLua + loneLua + tatLua + fixedLua + counterLua + logLua + decideLua
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // no secret
 	return script{text, hex.EncodeToString(sum[:])}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ const patience = time.Second
 
 // Run serves until a signal and returns when everything has ended.
 func (s *Server) Run(signals Signals) error {
+	defer runtime.KeepAlive(ballast())
 	ctx, cancel := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
 	failed := make(chan error, 3)

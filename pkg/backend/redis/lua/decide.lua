@@ -1,33 +1,13 @@
--- KEYS: one an item, in order.
--- ARGV: the plan, packed by MessagePack:
---   {now, slack, rules, items, groups}
---   now     us since the epoch; 0 is the server's TIME
---   slack   ms that a key outlives what it says
---   rules   numbers of a rule and hits, by family
---   items   for each, which of the rules
---   groups  of items that are decided together, each
---           {first, last, what, over, quotas, quotas over, modes, owners, prevs}:
---           what is 1 to write nothing + 2 to tell both values; over, quotas and
---           quotas over are those of asks without a key; of the others modes are
---           1 shadow + 2 quota + 4 if an error is a refusal, and owners the items
---           that decide for them; prevs are the items whose outcomes these ones
---           start from, or 0. Owners and prevs count from 1 in the group
--- Returns lines: now, then for each item "value", what it was decided on, or
--- "value|value" in a group that was refused, the second being what it was decided
--- on when only refunds and post-paid charges were carried out, or "value/value" in
--- one that was not but is to tell the second, too, or "!" and an error.
--- A log's value is "hits in the window, us of the one that leaves first, us of the
--- newest".
-local plan = cmsgpack.unpack(ARGV[1])
-local now, slack, rules, items, groups = plan[1], plan[2], plan[3], plan[4], plan[5]
-if now == 0 then
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
-end
-local lines = { format('%.0f', now) }
-
-local families = { tat, fixed, counter, log }
-local log_family = 4
+-- A family decides one ask: f(rule, value, now in us, charged) returns
+--   fits   whether the hits fit; nil if the value is none of the family's
+--   new    the value to write, '' to delete the key, nil to leave it
+--   reset  the us from now in which the value, as it then is, says nothing
+-- A rule's op is -2 give back, -1 refund, 0 look, 1 charge, 2 charge even what
+-- does not fit. What is given back is a charge, and only what is left of it, found
+-- by the instant, window or sub-window that it was recorded in;
+-- post is 1 for a post-paid rule, whose charges are carried out whether they fit
+-- or not. If charged is false, other charges are not carried out.
+local families, log_family = { tat, fixed, counter, log, tat }, 4
 
 local function read(key, family)
   if family == log_family then return view_of(key) end
@@ -40,7 +20,7 @@ end
 
 -- write keeps an outcome; where there is none it sees that the key expires.
 local function write(key, family, value, new, reset)
-  local ttl = ceil(reset / 1000) + slack
+  local ttl = ttl_of(reset)
   if new == nil then
     if value and redis.pcall('PTTL', key) == -1 then redis.pcall('PEXPIRE', key, ttl) end
   elseif new == '' then
@@ -161,7 +141,7 @@ while i <= #KEYS do
     together(group)
     i, g = group[2] + 1, g + 1
   else
-    alone(i)
+    if not lines[i + 1] then alone(i) end
     i = i + 1
   end
 end

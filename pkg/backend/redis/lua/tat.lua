@@ -47,7 +47,7 @@ local function tat(rule, value, now, charged)
   end
   if new then
     if debt > 0 then
-      new = format('%.0f', now + debt)
+      new = format(int, now + debt)
     else
       new = value and ''
     end
