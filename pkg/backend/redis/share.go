@@ -28,7 +28,7 @@ var errShared = errors.New("reading what replicas share: unexpected form")
 
 // Shared is what a replica is told when it has left its row.
 type Shared struct {
-	At    time.Time // by Redis' clock, to the millisecond
+	At    time.Time // by Redis' clock
 	State []byte    // that Keep kept last; nil: none
 	Turn  bool      // whether this replica is the one to look at all rows
 	Rows  []Row     // if Turn: of all replicas, this one's too
@@ -102,7 +102,7 @@ func readShared(reply []string) (Shared, error) {
 	if err != nil {
 		return Shared{}, errShared
 	}
-	s := Shared{At: time.UnixMilli(at), Turn: len(reply) > 2}
+	s := Shared{At: time.UnixMicro(at), Turn: len(reply) > 2}
 	if reply[1] != "" {
 		s.State = []byte(reply[1])
 	}
@@ -112,7 +112,7 @@ func readShared(reply []string) (Shared, error) {
 		if err != nil {
 			return Shared{}, errShared
 		}
-		s.Rows = append(s.Rows, Row{Replica: reply[i], At: time.UnixMilli(left), Data: []byte(data)})
+		s.Rows = append(s.Rows, Row{Replica: reply[i], At: time.UnixMicro(left), Data: []byte(data)})
 	}
 	return s, nil
 }
