@@ -65,6 +65,7 @@ func (p *pilot) take(b *rules.Bound, now time.Time) {
 	p.many = b.ManyKeys()
 	b.Flow = p.flow
 	if fresh {
+		p.told = false
 		p.memory = memory{State: p.config.Start()}
 		p.inForce = b.Limit().Limit.Limit()
 		p.logged = p.inForce
@@ -191,6 +192,9 @@ func (p *pilot) apply(moved time.Time) {
 const worthALine = 0.1
 
 func (p *pilot) logMove(limit int64) {
+	if !p.told && !p.memory.At.IsZero() {
+		p.logged, p.told = limit, true
+	}
 	if math.Abs(float64(limit-p.logged)) <= worthALine*float64(p.logged) {
 		return
 	}
