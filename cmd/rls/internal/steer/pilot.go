@@ -35,6 +35,7 @@ type pilot struct {
 	inForce   int64         // the limit
 	logged    int64         // the limit that was logged last
 	told      bool          // a limit that was read back is no move
+	looked    bool          // at what all share
 	doubted   time.Time     // when a doubt about the reports was logged last
 	shown     atomic.Pointer[Standing]
 }
