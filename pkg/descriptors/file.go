@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
 // The types below are one file as it was written: every value with its place,
@@ -122,10 +124,10 @@ func (m *members) descriptor(n *yaml.Node) *descriptorNode {
 func (m *members) limit(at *yaml.Node) *limitNode {
 	l := &limitNode{
 		at: at, odd: m.odd, algorithm: m.choice("algorithm", algorithmWords), requests: m.count("requests_per_unit", 0, maxUint32), unit: m.text("unit"),
-		multiplier: m.count("unit_multiplier", 1, maxUint32), period: m.duration("period"), burst: m.count("burst", 1, maxUint32),
+		multiplier: m.count("unit_multiplier", 1, maxUint32), period: m.duration("period", algorithms.MaxWindow, "366d"), burst: m.count("burst", 1, maxUint32),
 		overdraft: m.count("overdraft", 0, maxUint32), name: m.text("name"), unlimited: m.boolean("unlimited"),
 		onError: m.choice("on_error", onErrorWords), variant: m.choice("variant", []string{"counter", "log"}), bucketCount: m.count("buckets", 1, 64),
-		mode: m.choice("mode", []string{"meter", "queue"}), maxDelay: m.duration("max_delay"), align: m.choice("align", []string{"epoch", "first"}),
+		mode: m.choice("mode", []string{"meter", "queue"}), maxDelay: m.duration("max_delay", algorithms.MaxWindow, "366d"), align: m.choice("align", []string{"epoch", "first"}),
 	}
 	m.list("replaces", func(item *yaml.Node) {
 		l.replaces = append(l.replaces, &replacesNode{item, m.reader.members(item, m.path, replacesShape).text("name")})
@@ -137,10 +139,10 @@ func (m *members) limit(at *yaml.Node) *limitNode {
 func (m *members) adaptive(at *yaml.Node) *adaptiveNode {
 	a := &adaptiveNode{
 		at: at, min: m.count("min_limit", 1, maxUint32), max: m.count("max_limit", 1, maxUint32), target: m.text("target"),
-		burstRatio: m.thousandths("burst_ratio", 1000), errorRatio: m.thousandths("error_ratio", 1),
+		burstRatio: m.thousandths("burst_ratio", 1_000_000, "at most 1000"), errorRatio: m.thousandths("error_ratio", 999, "below 1"),
 	}
 	m.inner("latency", latencyShape, func(at *yaml.Node, m *members) {
-		a.latencyAt, a.quantile, a.threshold = at, scalar(m, "quantile", parseQuantile), m.duration("threshold")
+		a.latencyAt, a.quantile, a.threshold = at, scalar(m, "quantile", parseQuantile), m.duration("threshold", maxThreshold, "2m")
 	})
 	return a
 }

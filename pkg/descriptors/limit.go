@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
 )
@@ -154,8 +155,17 @@ func (c *compiler) noUnit(l *limitNode, path string) {
 	f.Wanted, f.Nearest = oneOf(unitNames[1:])+", or set a period such as 5m", nearest(word, unitNames[1:])
 }
 
-// maxTarget is the most bytes of the name of a target, which every report has.
-const maxTarget = 256
+const (
+	maxTarget    = 256             // bytes of the name of a target, which every report has
+	maxThreshold = 2 * time.Minute // the longest latency that is told apart is 126 s, and must exceed it
+)
+
+// isTarget says whether reports can be about a name: the access log lists names with
+// commas between, and spaces do not count there.
+func isTarget(name string) bool {
+	odd := func(r rune) bool { return r == ',' || !unicode.IsPrint(r) }
+	return len(name) <= maxTarget && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, odd)
+}
 
 func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	a := l.adaptive
@@ -178,9 +188,10 @@ func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	if r.Adaptive.Target == "" {
 		r.Adaptive.Target = r.Label()
 	}
-	if t := r.Adaptive.Target; strings.Contains(t, ",") || len(t) > maxTarget {
+	if t := r.Adaptive.Target; !isTarget(t) {
 		f := c.reader.errorf(invalidName, a.at, r.Path, "adaptive.target is %q", t)
-		f.Wanted = "at most " + strconv.Itoa(maxTarget) + " bytes without a comma, since answers list targets; unless set it is the rule's name or path"
+		f.Wanted = "at most " + strconv.Itoa(maxTarget) + " bytes of printable text without a comma or a space at an end, since answers list targets; " +
+			"unless set it is the rule's name or path"
 	}
 	if a.threshold != nil {
 		r.Adaptive.Quantile = 0.99

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/eb50146d/rls/pkg/algorithms"
 )
 
 // value is a scalar as it was written, and where. A nil *value was not written,
@@ -131,7 +129,9 @@ func (m *members) boolean(word string) *value[bool] {
 	})
 }
 
-func (m *members) duration(word string) *value[time.Duration] {
+// duration reads a positive one, in whole milliseconds; longest is how most is
+// written.
+func (m *members) duration(word string, most time.Duration, longest string) *value[time.Duration] {
 	return scalar(m, word, func(n *yaml.Node) (time.Duration, fault) {
 		d, err := parsePeriod(n.Value)
 		var wanted string
@@ -140,8 +140,8 @@ func (m *members) duration(word string) *value[time.Duration] {
 			wanted = "a duration like 30s, 5m, 12h, 7d or 2w"
 		case d <= 0:
 			wanted = "longer than nothing"
-		case d > algorithms.MaxWindow:
-			wanted = "at most 366d"
+		case d > most:
+			wanted = "at most " + longest
 		case d%time.Millisecond != 0:
 			wanted = "whole milliseconds"
 		default:
@@ -152,16 +152,16 @@ func (m *members) duration(word string) *value[time.Duration] {
 }
 
 // thousandths reads a positive decimal of at most three digits after the point,
-// exactly, as a number of thousandths.
-func (m *members) thousandths(word string, high int64) *value[int64] {
-	wanted := "a number above 0, at most " + strconv.FormatInt(high, 10) + ", with at most three digits after the point"
+// exactly, as a number of thousandths; upTo says what most is.
+func (m *members) thousandths(word string, most int64, upTo string) *value[int64] {
+	wanted := "a number above 0, " + upTo + ", with at most three digits after the point"
 	return scalar(m, word, func(n *yaml.Node) (int64, fault) {
 		whole, part, _ := strings.Cut(n.Value, ".")
 		if len(part) > 3 || len(whole) > 9 || whole == "" || strings.Trim(whole+part, "0123456789") != "" {
 			return 0, fault{class: typeMismatch, wanted: wanted}
 		}
 		v, err := strconv.ParseInt(whole+part+strings.Repeat("0", 3-len(part)), 10, 64)
-		if err != nil || v < 1 || v > high*1000 {
+		if err != nil || v < 1 || v > most {
 			return 0, fault{class: typeMismatch, wanted: wanted}
 		}
 		return v, fault{}

@@ -21,9 +21,9 @@ func TestNew(t *testing.T) {
 		want    string
 	}{
 		{name: "no target", want: "feedback: a target is required"},
-		{name: "negative interval", options: Options{Target: "t", Interval: -1}, want: "feedback: the interval is -1ns, must be at most 10s"},
-		{name: "long interval", options: Options{Target: "t", Interval: 11 * time.Second}, want: "feedback: the interval is 11s, must be at most 10s"},
-		{name: "longest interval", options: Options{Target: "t", Interval: 10 * time.Second}},
+		{name: "negative interval", options: Options{Target: "t", Interval: -1}, want: "feedback: the interval is -1ns, must be 0 to 4s: rls takes 5s without a report for silence"},
+		{name: "long interval", options: Options{Target: "t", Interval: 4*time.Second + 1}, want: "feedback: the interval is 4.000000001s, must be 0 to 4s: rls takes 5s without a report for silence"},
+		{name: "longest interval", options: Options{Target: "t", Interval: 4 * time.Second}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,8 +29,8 @@ import (
 
 const (
 	defaultInterval = time.Second
-	// rls drops reports that are older than 10 s.
-	maxInterval = 10 * time.Second
+	// After 5 s without news rls takes it that there is none; the rest is for the way.
+	maxInterval = 4 * time.Second
 )
 
 // Options say what is reported.
@@ -40,8 +40,8 @@ type Options struct {
 	// Reporter is who observes, another in each process. Empty: the host's name and
 	// a random number. rls prefers the name in a client certificate.
 	Reporter string
-	// Interval is the time between two reports, at most 10 s. 0: 1 s, which is how
-	// often rls steps.
+	// Interval is the time between two reports, at most 4 s, since rls takes 5 s
+	// without one for silence. 0: 1 s, which is how often rls steps.
 	Interval time.Duration
 	// Timeout is after what time a caller that goes has run out of patience: the
 	// call is an error. 0: a call whose caller goes is never a sample. Deadlines of
@@ -66,7 +66,7 @@ func New(conn grpc.ClientConnInterface, o Options) (*Client, error) {
 		return nil, errors.New("feedback: a target is required")
 	}
 	if o.Interval < 0 || o.Interval > maxInterval {
-		return nil, fmt.Errorf("feedback: the interval is %v, must be at most %v", o.Interval, maxInterval)
+		return nil, fmt.Errorf("feedback: the interval is %v, must be 0 to %v: rls takes 5s without a report for silence", o.Interval, maxInterval)
 	}
 	o.Interval = cmp.Or(o.Interval, defaultInterval)
 	if o.Reporter == "" {

@@ -47,8 +47,9 @@ func run(ctx context.Context, out io.Writer, phase time.Duration, svg string) (e
 	if p.RLS, err = proc.Build(ctx, p.Root, "./cmd/rls", dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d requests a second to a service that bears %.0f, and %.0f in the middle %v of a run; each wants its answer within %v\n",
-		loop.Offered, full, full*loop.Slow, phase, loop.Deadline)
+	s := scene()
+	fmt.Fprintf(out, "%.0f requests a second to a service that bears %.0f, and %.0f in the middle %v of a run; each wants its answer within %v\n",
+		s.Offered, s.Bears(), s.Bears()*loop.Slow, phase, s.Deadline)
 	var all []series
 	for _, kind := range []loop.Kind{loop.Adaptive, loop.Static, loop.Concurrency} {
 		s, err := measure(ctx, out, p, kind, phase)
@@ -64,8 +65,10 @@ func run(ctx context.Context, out io.Writer, phase time.Duration, svg string) (e
 	return os.WriteFile(svg, plot(all, int(phase/time.Second)), 0o644) //nolint:gosec // for everybody to read
 }
 
-// full is what the service bears at full speed, in requests a second.
-const full = loop.Workers * float64(time.Second) / float64(loop.Service)
+// scene has half as much again offered as the service bears: 200 a second.
+func scene() loop.Scene {
+	return loop.Scene{Workers: 16, Service: 80 * time.Millisecond, Offered: 300, Deadline: time.Second}
+}
 
 // series is one run.
 type series struct {
@@ -75,7 +78,7 @@ type series struct {
 
 // measure runs one kind and prints its seconds as they become known.
 func measure(ctx context.Context, out io.Writer, p loop.Programs, kind loop.Kind, phase time.Duration) (s series, err error) {
-	b, err := loop.Start(ctx, p, kind, time.Now) //nolint:forbidigo // the demonstration's clock
+	b, err := loop.Start(ctx, p, scene(), kind, time.Now) //nolint:forbidigo // the demonstration's clock
 	if err != nil {
 		return s, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -50,6 +52,32 @@ func TestAdaptiveAsShipped(t *testing.T) {
 		if got := metric(t, r, `rls_feedback_access_log_skipped_total{reason="`+reason+`"}`); got != 0 {
 			t.Errorf("%v entries are passed over as %s", got, reason)
 		}
+	}
+}
+
+// TestDemoAdaptive runs make demo-adaptive's program, with short phases.
+func TestDemoAdaptive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, err := proc.Build(t.Context(), programs.root, "./test/demo-adaptive", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plot := filepath.Join(dir, "plot.svg")
+	demo, err := proc.Start(t.Context(), "demo-adaptive", program, "-phase", "1s", "-svg", plot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := demo.Wait(); err != nil {
+		t.Errorf("the demonstration ended with %v:\n%s", err, demo.Output())
+	}
+	for _, want := range []string{"adaptive rule (", "static rule (", "Envoy's adaptive concurrency (", "before", "in time/s"} {
+		if !strings.Contains(demo.Output(), want) {
+			t.Errorf("no %q in:\n%s", want, demo.Output())
+		}
+	}
+	if svg, err := os.ReadFile(plot); err != nil || !strings.HasSuffix(string(svg), "</svg>\n") {
+		t.Errorf("the plot is %d bytes, %v", len(svg), err)
 	}
 }
 

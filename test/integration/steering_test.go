@@ -69,7 +69,9 @@ func TestReplicasSteerTogether(t *testing.T) {
 		}
 	}
 	three := startRLS(t, rules, server.backendArgs()...)
-	eventually(t, "the limit is where it was before the restart", func() bool { return limitOf(t, three).GetRequestsPerUnit() == 50 })
+	if got := limitOf(t, three).GetRequestsPerUnit(); got != 50 {
+		t.Errorf("limit %d right after a start, want 50 as before", got)
+	}
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -38,7 +38,7 @@ func TestLuaIsOld(t *testing.T) {
 	want := map[string][]string{
 		"commands": {"DEL", "GET", "HDEL", "HGETALL", "HSET", "LINDEX", "LLEN", "LSET", "LTRIM", "PEXPIRE", "PTTL", "RPUSH", "SET", "TIME"},
 		"library": {
-			"cmsgpack.unpack", "math.ceil", "math.floor", "math.fmod", "math.max", "math.min", "redis.call", "redis.pcall",
+			"cmsgpack.unpack", "math.abs", "math.ceil", "math.floor", "math.fmod", "math.max", "math.min", "redis.call", "redis.pcall",
 			"string.find", "string.format", "string.gmatch", "string.match", "table.concat", "table.remove",
 		},
 		"functions": {"error", "ipairs", "pcall", "tonumber", "type"},

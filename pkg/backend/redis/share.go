@@ -21,6 +21,10 @@ var shareLua string
 const (
 	rowsKept  = 15 * time.Second // a replica that leaves no row for so long has gone
 	stateKept = time.Hour        // a restart within it goes on where it was
+
+	// shareTimeout is how long a read of a connection may take: no request waits for
+	// it, so it need not be as short as theirs.
+	shareTimeout = time.Second
 )
 
 // errShared is a reply that is none of share.lua's.
@@ -28,7 +32,7 @@ var errShared = errors.New("reading what replicas share: unexpected form")
 
 // Shared is what a replica is told when it has left its row.
 type Shared struct {
-	At    time.Time // by Redis' clock, to the millisecond
+	At    time.Time // by Redis' clock
 	State []byte    // that Keep kept last; nil: none
 	Turn  bool      // whether this replica is the one to look at all rows
 	Rows  []Row     // if Turn: of all replicas, this one's too
@@ -84,7 +88,7 @@ func (r *Redis) sharedKeys(ctx context.Context, name string) ([]string, *goredis
 		}
 		node = c.nodeOf(slot)
 	}
-	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load(), nil
+	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load().WithTimeout(shareTimeout), nil
 }
 
 // shareFailed has the slots asked for anew, for the next turn.
@@ -102,7 +106,7 @@ func readShared(reply []string) (Shared, error) {
 	if err != nil {
 		return Shared{}, errShared
 	}
-	s := Shared{At: time.UnixMilli(at), Turn: len(reply) > 2}
+	s := Shared{At: time.UnixMicro(at), Turn: len(reply) > 2}
 	if reply[1] != "" {
 		s.State = []byte(reply[1])
 	}
@@ -112,7 +116,7 @@ func readShared(reply []string) (Shared, error) {
 		if err != nil {
 			return Shared{}, errShared
 		}
-		s.Rows = append(s.Rows, Row{Replica: reply[i], At: time.UnixMilli(left), Data: []byte(data)})
+		s.Rows = append(s.Rows, Row{Replica: reply[i], At: time.UnixMicro(left), Data: []byte(data)})
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/eb50146d/rls/pkg/backend/redis"
 )
@@ -44,7 +45,7 @@ func TestShare(t *testing.T) {
 		case strings.HasSuffix(key, ":turn"):
 			s.client.Del(t.Context(), key)
 		case strings.HasSuffix(key, ":rows"):
-			s.client.HSet(t.Context(), key, "gone", "1000 long ago", "odd", "no instant")
+			s.client.HSet(t.Context(), key, "gone", "1000 long ago", "odd", "no instant", "far", "99999999999999999999 ahead", "ahead", "9999999999999999 ahead")
 		}
 	}
 	got := share("b", "")
@@ -61,6 +62,19 @@ func TestShare(t *testing.T) {
 			if n := s.client.HLen(t.Context(), key).Val(); n != 2 {
 				t.Errorf("%d rows are left, want 2", n)
 			}
+		}
+	}
+	for _, turn := range []time.Duration{goredis.KeepTTL, 2 * time.Hour} { // none, and too long
+		for _, key := range s.keys(t) {
+			if strings.HasSuffix(key, ":turn") {
+				s.client.Persist(t.Context(), key)
+				if turn > 0 {
+					s.client.PExpire(t.Context(), key, turn)
+				}
+			}
+		}
+		if !share("a", "").Turn {
+			t.Errorf("nobody has the turn while it is taken for %v", turn)
 		}
 	}
 	other, err := s.Share(t.Context(), "another rule", "a", nil, time.Hour)

@@ -15,15 +15,19 @@ import (
 	"github.com/eb50146d/rls/test/proc"
 )
 
-// The service and its callers. At full speed half as much again is offered as the
-// service bears.
-const (
-	Workers  = 16
-	Service  = 80 * time.Millisecond // mean of a request at full speed: 200 a second
-	Offered  = 300                   // requests a second
-	Deadline = time.Second           // of a request, as in envoy/adaptive.yaml
-	Slow     = 0.4                   // speed after the drop by 60 %
-)
+// Scene is a service and its callers.
+type Scene struct {
+	Workers  int
+	Service  time.Duration // mean of a request at full speed
+	Offered  float64       // requests a second
+	Deadline time.Duration // of a request
+}
+
+// Bears is how many requests a second the service answers at full speed.
+func (s Scene) Bears() float64 { return float64(s.Workers) / s.Service.Seconds() }
+
+// Slow is the speed after a drop by 60 %.
+const Slow = 0.4
 
 // Kind is who limits the requests.
 type Kind int
@@ -57,6 +61,7 @@ type Bed struct {
 	RLS      *proc.RLS // nil of Concurrency
 
 	kind   Kind
+	scene  Scene
 	now    func() time.Time
 	record *record
 	end    context.CancelFunc
@@ -65,14 +70,14 @@ type Bed struct {
 }
 
 // Start starts everything. Stop ends it.
-func Start(ctx context.Context, p Programs, k Kind, now func() time.Time) (*Bed, error) {
-	b := &Bed{kind: k, now: now, end: func() {}, Upstream: NewUpstream(Workers, Service)}
+func Start(ctx context.Context, p Programs, s Scene, k Kind, now func() time.Time) (*Bed, error) {
+	b := &Bed{kind: k, scene: s, now: now, end: func() {}, Upstream: NewUpstream(s.Workers, s.Service)}
 	if err := b.start(ctx, p); err != nil {
 		return nil, errors.Join(fmt.Errorf("%v: %w", k, err), b.Stop())
 	}
 	ctx, b.end = context.WithCancel(ctx)
 	b.record = &record{start: now()}
-	callers := newLoad("http://"+proc.Loopback(b.Envoy.Listener)+"/", now, b.record.note)
+	callers := newLoad("http://"+proc.Loopback(b.Envoy.Listener)+"/", s, now, b.record)
 	b.ended.Go(func() { callers.run(ctx) })
 	b.ended.Go(func() { b.err = b.watch(ctx) })
 	return b, nil
@@ -87,7 +92,7 @@ func (b *Bed) start(ctx context.Context, p Programs) error {
 	if err != nil {
 		return err
 	}
-	config, err := configure(string(shipped), b.kind)
+	config, err := configure(string(shipped), b.kind, b.scene.Deadline)
 	if err != nil {
 		return err
 	}
@@ -164,7 +169,7 @@ func (b *Bed) Elapsed() time.Duration { return b.now().Sub(b.record.start) }
 
 // Seconds are the seconds all of whose requests have ended.
 func (b *Bed) Seconds() []Second {
-	return b.record.first(max(0, int((b.Elapsed()-2*Deadline)/time.Second)))
+	return b.record.first(max(0, int((b.Elapsed()-2*b.scene.Deadline)/time.Second)))
 }
 
 // Limit is the limit that was in force when the present second began.

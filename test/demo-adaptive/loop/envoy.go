@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -24,7 +25,7 @@ typed_config:
 `
 
 // configure makes the configuration of a run from the shipped one.
-func configure(shipped string, k Kind) (string, error) {
+func configure(shipped string, k Kind, deadline time.Duration) (string, error) {
 	var config, own map[string]any
 	if err := errors.Join(yaml.Unmarshal([]byte(shipped), &config), yaml.Unmarshal([]byte(concurrencyFilter), &own)); err != nil {
 		return "", fmt.Errorf("reading an Envoy configuration: %w", err)
@@ -46,8 +47,13 @@ func configure(shipped string, k Kind) (string, error) {
 	if k == Concurrency || k == Blind {
 		delete(manager, "access_log")
 	}
-	text, failed := yaml.Marshal(config)
-	return string(text), errors.Join(err, failed)
+	route, lost := find(manager, "route_config", "virtual_hosts", 0, "routes", 0, "route")
+	if err := errors.Join(err, lost); err != nil {
+		return "", err
+	}
+	route["timeout"] = deadline.String()
+	text, err := yaml.Marshal(config)
+	return string(text), err
 }
 
 // find follows keys of mappings and places in lists to a mapping.

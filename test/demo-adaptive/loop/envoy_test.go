@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
@@ -27,7 +28,7 @@ func TestConfigure(t *testing.T) {
 		Blind:       {false, "envoy.filters.http.ratelimit"},
 		Concurrency: {false, "envoy.filters.http.adaptive_concurrency"},
 	} {
-		text, err := configure(string(shipped), k)
+		text, err := configure(string(shipped), k, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestConfigureOther(t *testing.T) {
 		"static_resources: {listeners: [{filter_chains: [{filters: [{typed_config: {}}]}]}]}",
 		"static_resources: {listeners: [{filter_chains: [{filters: [{typed_config: {http_filters: [1]}}]}]}]}",
 	} {
-		if _, err := configure(shipped, Blind); err == nil || !strings.Contains(err.Error(), "Envoy configuration") {
+		if _, err := configure(shipped, Blind, time.Second); err == nil || !strings.Contains(err.Error(), "Envoy configuration") {
 			t.Errorf("%s: error %v", shipped, err)
 		}
 	}

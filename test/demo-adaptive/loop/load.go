@@ -18,7 +18,7 @@ type load struct {
 	rate     float64 // requests a second
 	deadline time.Duration
 	now      func() time.Time
-	note     func(sent time.Time, o outcome)
+	to       *record
 }
 
 // outcome is what became of a request.
@@ -32,10 +32,10 @@ const (
 )
 
 // newLoad makes callers that wait for twice the deadline.
-func newLoad(url string, now func() time.Time, note func(time.Time, outcome)) *load {
+func newLoad(url string, s Scene, now func() time.Time, to *record) *load {
 	return &load{
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}, Timeout: 2 * Deadline},
-		url:    url, rate: Offered, deadline: Deadline, now: now, note: note,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}, Timeout: 2 * s.Deadline},
+		url:    url, rate: s.Offered, deadline: s.Deadline, now: now, to: to,
 	}
 }
 
@@ -55,7 +55,8 @@ func (l *load) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		sent := due // a late sender must not look like a quick answer
-		underWay.Go(func() { l.note(sent, l.ask(sent)) })
+		l.to.sent(sent, l.now().Sub(sent))
+		underWay.Go(func() { l.to.ended(sent, l.ask(sent)) })
 		due = due.Add(time.Duration(random.ExpFloat64() / l.rate * float64(time.Second)))
 	}
 }

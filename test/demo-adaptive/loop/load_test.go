@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,10 @@ import (
 type service func(*http.Request) (*http.Response, error)
 
 func (f service) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func scene() Scene {
+	return Scene{Workers: 16, Service: 80 * time.Millisecond, Offered: 300, Deadline: time.Second}
+}
 
 func answers(after time.Duration, status int) service {
 	return func(*http.Request) (*http.Response, error) {
@@ -32,24 +35,24 @@ func TestOutcomes(t *testing.T) {
 		service service
 		want    outcome
 	}{
-		{name: "in time", service: answers(Deadline, 200), want: inTime},
-		{name: "late", service: answers(Deadline+1, 200), want: late},
-		{name: "Envoy gives up", service: answers(Deadline, 504), want: late},
+		{name: "in time", service: answers(time.Second, 200), want: inTime},
+		{name: "late", service: answers(time.Second+1, 200), want: late},
+		{name: "Envoy gives up", service: answers(time.Second, 504), want: late},
 		{name: "nobody answers", service: func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		}, want: late},
 		{name: "refused", service: answers(0, 429), want: refused},
-		{name: "refused late", service: answers(Deadline+1, 429), want: refused},
+		{name: "refused late", service: answers(time.Second+1, 429), want: refused},
 		{name: "an error", service: answers(0, 503), want: failed},
-		{name: "an error, late", service: answers(Deadline+1, 503), want: failed},
+		{name: "an error, late", service: answers(time.Second+1, 503), want: failed},
 		{name: "no connection", service: func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }, want: failed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := newLoad("http://service/", time.Now, nil)
+				l := newLoad("http://service/", scene(), time.Now, nil)
 				l.client.Transport = tt.service
 				if got := l.ask(time.Now()); got != tt.want {
 					t.Errorf("outcome %v, want %v", got, tt.want)
@@ -63,10 +66,10 @@ func TestOutcomes(t *testing.T) {
 func TestLateSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLoad("http://service/", time.Now, nil)
-		l.client.Transport = answers(Deadline/2, 200)
+		l := newLoad("http://service/", scene(), time.Now, nil)
+		l.client.Transport = answers(time.Second/2, 200)
 		due := time.Now()
-		time.Sleep(Deadline/2 + 1)
+		time.Sleep(time.Second/2 + 1)
 		if got := l.ask(due); got != late {
 			t.Errorf("outcome %v, want late", got)
 		}
@@ -77,28 +80,20 @@ func TestLateSender(t *testing.T) {
 func TestOpenLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		noted := map[outcome]int{}
-		l := newLoad("http://service/", time.Now, func(_ time.Time, o outcome) {
-			mu.Lock()
-			defer mu.Unlock()
-			noted[o]++
-		})
-		sent := 0
+		r := &record{start: time.Now()}
+		l := newLoad("http://service/", scene(), time.Now, r)
 		l.client.Transport = service(func(req *http.Request) (*http.Response, error) {
-			mu.Lock()
-			sent++
-			mu.Unlock()
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		l.run(ctx)
-		if sent < 20*Offered*9/10 || sent > 20*Offered*11/10 {
-			t.Errorf("%d requests in 20 s, want about %d", sent, 20*Offered)
+		got := Sum(r.first(20))
+		if got.Offered < 20*300*9/10 || got.Offered > 20*300*11/10 {
+			t.Errorf("%d requests in 20 s, want about %d", got.Offered, 20*300)
 		}
-		if diff := cmp.Diff(map[outcome]int{late: sent}, noted); diff != "" {
+		if diff := cmp.Diff(Second{Offered: got.Offered, Late: got.Offered}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -109,13 +104,15 @@ func TestRecord(t *testing.T) {
 	start := time.Now()
 	r := &record{start: start}
 	for i, o := range []outcome{inTime, late, refused, failed, inTime} {
-		r.note(start.Add(time.Duration(i)*500*time.Millisecond), o)
+		due := start.Add(time.Duration(i) * 500 * time.Millisecond)
+		r.sent(due, time.Duration(5-i)*time.Millisecond)
+		r.ended(due, o)
 	}
 	r.standing(start.Add(1100*time.Millisecond), 80, standing{limit: 160, reason: "why"})
 	want := []Second{
-		{Offered: 2, InTime: 1, Late: 1},
-		{Offered: 2, Refused: 1, Failed: 1, Capacity: 80, Limit: 160, Reason: "why"},
-		{Offered: 1, InTime: 1},
+		{Offered: 2, InTime: 1, Late: 1, Lag: 5 * time.Millisecond},
+		{Offered: 2, Refused: 1, Failed: 1, Lag: 3 * time.Millisecond, Capacity: 80, Limit: 160, Reason: "why"},
+		{Offered: 1, InTime: 1, Lag: time.Millisecond},
 	}
 	if diff := cmp.Diff(want, r.first(5)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -124,7 +121,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("limit %v, (-want +got):\n%s", r.last(), diff)
 	}
 	sum := Sum(want)
-	if diff := cmp.Diff(Second{Offered: 5, InTime: 2, Late: 1, Refused: 1, Failed: 1, Capacity: 80. / 3, Limit: 160. / 3}, sum); diff != "" {
+	if diff := cmp.Diff(Second{Offered: 5, InTime: 2, Late: 1, Refused: 1, Failed: 1, Lag: 5 * time.Millisecond, Capacity: 80. / 3, Limit: 160. / 3}, sum); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := sum.LateShare(); got != 1./3 || (Second{}).LateShare() != 0 {

@@ -8,13 +8,14 @@ import (
 // Second is what became of the requests that were sent in one second.
 type Second struct {
 	Offered  int
-	InTime   int     // answered with 200 within the deadline
-	Late     int     // answered later, or not at all
-	Refused  int     // by the limit
-	Failed   int     // otherwise
-	Capacity float64 // of the upstream when the second began, requests a second
-	Limit    float64 // in force then: requests a second, or at once where Envoy limits concurrency
-	Reason   string  // of rls for the limit
+	InTime   int           // answered with 200 within the deadline
+	Late     int           // answered later, or not at all
+	Refused  int           // by the limit
+	Failed   int           // otherwise
+	Lag      time.Duration // by which a request was sent too late, at most: the machine is busy
+	Capacity float64       // of the upstream when the second began, requests a second
+	Limit    float64       // in force then: requests a second, or at once where Envoy limits concurrency
+	Reason   string        // of rls for the limit
 }
 
 // record has the seconds since its start.
@@ -34,11 +35,18 @@ func (r *record) at(t time.Time) *Second {
 	return &r.seconds[i]
 }
 
-func (r *record) note(sent time.Time, o outcome) {
+func (r *record) sent(due time.Time, lag time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.at(due)
+	s.Offered++
+	s.Lag = max(s.Lag, lag)
+}
+
+func (r *record) ended(sent time.Time, o outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.at(sent)
-	s.Offered++
 	switch o {
 	case inTime:
 		s.InTime++
@@ -72,7 +80,7 @@ func (r *record) first(n int) []Second {
 	return append([]Second(nil), r.seconds[:min(n, len(r.seconds))]...)
 }
 
-// Sum adds seconds up; Capacity and Limit become means.
+// Sum adds seconds up; Capacity and Limit become means, Lag the greatest.
 func Sum(all []Second) Second {
 	var sum Second
 	for _, s := range all {
@@ -81,6 +89,7 @@ func Sum(all []Second) Second {
 		sum.Late += s.Late
 		sum.Refused += s.Refused
 		sum.Failed += s.Failed
+		sum.Lag = max(sum.Lag, s.Lag)
 		sum.Capacity += s.Capacity / float64(len(all))
 		sum.Limit += s.Limit / float64(len(all))
 	}

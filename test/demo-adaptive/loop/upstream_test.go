@@ -27,7 +27,7 @@ func TestUpstream(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				u := newUpstream(Workers, Service)
+				u := newUpstream(16, 80*time.Millisecond)
 				u.SetSpeed(tt.speed)
 				if got := u.Capacity(); math.Abs(got-tt.want) > 1e-9 {
 					t.Errorf("bears %v, want %v", got, tt.want)

@@ -13,11 +13,12 @@ import (
 // are used up while they are decoded.
 type accessLog struct {
 	to       *Book
-	reporter string // the node's id, once it is known
+	from     who
+	reporter string // by the node's id, once that is known
+	named    bool   // it is
 	clock    clock
 	now      time.Time // when the last message came in
 	samples  []placed
-	cells    map[cell]*adaptive.Row
 }
 
 // placed is a sample of a target.
@@ -32,20 +33,18 @@ type cell struct {
 	second int64 // since the epoch, on our clock
 }
 
-func newLog(to *Book, reporter string) *accessLog {
-	return &accessLog{to: to, reporter: reporter, cells: map[cell]*adaptive.Row{}}
+func newLog(to *Book, from who) *accessLog {
+	return &accessLog{to: to, from: from, reporter: from.name()}
 }
 
-// keptSamples is the greatest capacity that waits for the next message.
-const keptSamples = 1 << 12
+// keptSamples is the greatest capacity that waits for the next message, 12 KiB of
+// memory: an Envoy may have a stream for each of its threads.
+const keptSamples = 1 << 8
 
 // Decode reads a StreamAccessLogsMessage. What is malformed is left out: the
 // entry, or all that follows where the end of it cannot be told.
 func (l *accessLog) Decode(b []byte) {
 	l.now = l.to.now()
-	if l.samples = l.samples[:0]; cap(l.samples) > keptSamples {
-		l.samples = nil
-	}
 	w := wire{rest: b}
 	for w.next() {
 		switch w.tag {
@@ -68,7 +67,8 @@ func (l *accessLog) Decode(b []byte) {
 	}
 }
 
-// identify takes the node's id for the reporter's name.
+// identify names the reporter by the node's id. The first holds for as long as the
+// stream: one stream is one reporter.
 func (l *accessLog) identify(b []byte) {
 	w := wire{rest: b}
 	for w.next() {
@@ -76,8 +76,8 @@ func (l *accessLog) identify(b []byte) {
 			continue
 		}
 		for node := (wire{rest: w.b}); node.next(); {
-			if node.tag == nodeID && len(node.b) > 0 {
-				l.reporter = clip(string(node.b))
+			if node.tag == nodeID && len(node.b) > 0 && !l.named {
+				l.reporter, l.named = l.from.node(string(node.b)), true
 			}
 		}
 	}
@@ -124,19 +124,30 @@ const maxTargets = 32
 
 // book adds the samples up and hands them to the Book.
 func (l *accessLog) book() {
-	if len(l.samples) == 0 {
-		return
-	}
+	defer l.drop()
 	l.learn()
+	cells := map[cell]*adaptive.Row{}
 	for _, s := range l.samples {
-		s.addTo(l.row(s))
+		c := l.cell(s)
+		if cells[c] == nil {
+			cells[c] = &adaptive.Row{}
+		}
+		s.addTo(cells[c])
 	}
-	for c, row := range l.cells {
-		if !c.target.log(l.reporter, l.now, c.second, l.clock.delay, row) {
+	for c, row := range cells {
+		if !c.target.log(l.reporter, l.from.origin(), l.now, c.second, l.clock.delay, row) {
 			l.to.counts.skipped[SkipFull].Add(row.OK + row.Errors)
 		}
 	}
-	clear(l.cells)
+}
+
+// drop forgets the samples. The next message may be hours away, so the memory of a
+// large one goes now.
+func (l *accessLog) drop() {
+	clear(l.samples)
+	if l.samples = l.samples[:0]; cap(l.samples) > keptSamples {
+		l.samples = nil
+	}
 }
 
 // learn sets the clock by the message's entries.
@@ -159,18 +170,14 @@ func (l *accessLog) learn() {
 	}
 }
 
-// row is where a sample is added up.
-func (l *accessLog) row(s placed) *adaptive.Row {
+// cell is where a sample is added up.
+func (l *accessLog) cell(s placed) cell {
 	at := l.now.Unix()
 	if s.timed {
 		ended := time.Duration(s.ended + l.clock.skew())
 		at = min(at, max(at-maxOpen, int64(ended/time.Second)))
 	}
-	c := cell{s.target, at}
-	if l.cells[c] == nil {
-		l.cells[c] = &adaptive.Row{}
-	}
-	return l.cells[c]
+	return cell{s.target, at}
 }
 
 // clip makes a name that can be kept: of bounded length, in UTF-8.

@@ -19,7 +19,7 @@ func BenchmarkAccessLog(b *testing.B) {
 	b.ReportAllocs()
 	book := NewBook(time.Now)
 	book.SetTargets([]string{"a"})
-	l := newLog(book, "envoy")
+	l := newLog(book, who{address: "envoy"})
 	for b.Loop() {
 		l.Decode(wire)
 		l.book()

@@ -13,6 +13,7 @@ import (
 
 const (
 	maxReporters = 1000             // of a target
+	maxOfOrigin  = 100              // of these, from one identity or address, whatever names it makes up
 	oldest       = 10 * time.Second // since the end of a window that still counts
 	silence      = time.Minute      // after which a reporter is forgotten
 )
@@ -50,7 +51,7 @@ func (b *Book) SetTargets(targets []string) {
 	old, next := *b.targets.Load(), make(map[string]*target, len(targets))
 	for _, name := range targets {
 		if next[name] = old[name]; next[name] == nil {
-			next[name] = &target{reporters: map[string]*reporter{}}
+			next[name] = newTarget()
 		}
 	}
 	b.targets.Store(&next)
@@ -99,7 +100,12 @@ func (b *Book) add(r *report) Outcome {
 type target struct {
 	mu        sync.Mutex
 	reporters map[string]*reporter
-	forgotten time.Time // when reporters were last looked through
+	origins   map[string]int // how many reporters each has
+	forgotten time.Time      // when reporters were last looked through
+}
+
+func newTarget() *target {
+	return &target{reporters: map[string]*reporter{}, origins: map[string]int{}}
 }
 
 func (t *target) add(r *report, now time.Time) Outcome {
@@ -115,7 +121,7 @@ func (t *target) add(r *report, now time.Time) Outcome {
 	case p != nil && p.repeats(r, now):
 		return Repeat
 	}
-	if p = t.reporter(r.reporter, now); p == nil {
+	if p = t.reporter(r.reporter, r.origin, now); p == nil {
 		return Full
 	}
 	p.add(r, now)
@@ -124,20 +130,25 @@ func (t *target) add(r *report, now time.Time) Outcome {
 
 // reporter finds or makes one; nil if there are too many. The caller holds the
 // lock, here and below.
-func (t *target) reporter(name string, now time.Time) *reporter {
+func (t *target) reporter(name, origin string, now time.Time) *reporter {
 	p := t.reporters[name]
 	if p == nil {
-		if len(t.reporters) >= maxReporters {
+		if t.full(origin) {
 			t.forget(now)
 		}
-		if len(t.reporters) >= maxReporters {
+		if t.full(origin) {
 			return nil
 		}
-		p = &reporter{}
+		p = &reporter{origin: origin}
 		t.reporters[name] = p
+		t.origins[origin]++
 	}
 	p.heard = now
 	return p
+}
+
+func (t *target) full(origin string) bool {
+	return len(t.reporters) >= maxReporters || t.origins[origin] >= maxOfOrigin
 }
 
 // forget drops silent reporters. It looks once a second at most, so that a flood
@@ -148,6 +159,10 @@ func (t *target) forget(now time.Time) {
 	}
 	t.forgotten = now
 	maps.DeleteFunc(t.reporters, func(_ string, p *reporter) bool { return now.Sub(p.heard) > silence })
+	clear(t.origins)
+	for _, p := range t.reporters {
+		t.origins[p.origin]++
+	}
 }
 
 func (t *target) take(now time.Time) []Observation {
@@ -165,10 +180,10 @@ func (t *target) take(now time.Time) []Observation {
 }
 
 // log adds a second of an access log; false if there are too many reporters.
-func (t *target) log(reporter string, now time.Time, second int64, delay time.Duration, row *adaptive.Row) bool {
+func (t *target) log(reporter, origin string, now time.Time, second int64, delay time.Duration, row *adaptive.Row) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := t.reporter(reporter, now)
+	p := t.reporter(reporter, origin, now)
 	if p == nil {
 		return false
 	}

@@ -39,7 +39,7 @@ func (s *Service) StreamAccessLogs(stream grpc.ServerStream) error {
 		return err
 	}
 	return s.until(func() error {
-		l := newLog(s.config.Book, w.name())
+		l := newLog(s.config.Book, w)
 		for {
 			if err := stream.RecvMsg(l); err != nil {
 				return ended(err)

@@ -145,7 +145,7 @@ func FuzzReport(f *testing.F) {
 			return
 		}
 		w := newWorld(t, "a", m.GetTarget())
-		r, err := check(&m, identity, w.now)
+		r, err := check(&m, who{identity: identity}, w.now)
 		if err != nil {
 			if r != nil {
 				t.Errorf("%+v beside %v", r, err)

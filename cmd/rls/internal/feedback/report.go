@@ -34,6 +34,7 @@ const (
 // report is one that has been checked.
 type report struct {
 	target, reporter string
+	origin           string // see who
 	sequence         uint64
 	start, end       time.Time // on the reporter's clock
 	row              adaptive.Row
@@ -42,12 +43,12 @@ type report struct {
 
 // check says what is wrong with a report, by field. The identity of a
 // certificate, if there is one, is its reporter.
-func check(q *feedbackv1.Report, identity string, now time.Time) (*report, error) {
+func check(q *feedbackv1.Report, from who, now time.Time) (*report, error) {
 	if q == nil {
 		return nil, errors.New("report is missing")
 	}
 	r := &report{
-		target: q.GetTarget(), reporter: cmp.Or(clip(identity), q.GetReporter()), sequence: q.GetSequence(),
+		target: q.GetTarget(), reporter: cmp.Or(clip(from.identity), q.GetReporter()), origin: from.origin(), sequence: q.GetSequence(),
 		row: adaptive.Row{Started: q.GetStarted(), OK: q.GetOk(), Errors: q.GetErrors()},
 	}
 	r.startedKnown = r.row.Started > 0 || r.row.OK == 0 && r.row.Errors == 0

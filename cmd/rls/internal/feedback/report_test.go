@@ -109,12 +109,12 @@ func TestBadReports(t *testing.T) {
 			t.Parallel()
 			r := &feedbackv1.Report{Target: "a", Reporter: "x", Started: 20, Ok: 12, Errors: 1}
 			row.spoil(r)
-			if _, err := check(r, "", epoch()); err == nil || err.Error() != row.want {
+			if _, err := check(r, who{}, epoch()); err == nil || err.Error() != row.want {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 		})
 	}
-	if _, err := check(nil, "", epoch()); err == nil || err.Error() != "report is missing" {
+	if _, err := check(nil, who{}, epoch()); err == nil || err.Error() != "report is missing" {
 		t.Errorf("of nothing: %v", err)
 	}
 }
@@ -166,16 +166,16 @@ func TestGoodReports(t *testing.T) {
 		},
 		{
 			"named by its certificate", &feedbackv1.Report{Target: "a", Reporter: "somebody else"}, "spiffe://mesh/app",
-			report{target: "a", reporter: "spiffe://mesh/app", start: epoch().Add(-second), end: epoch(), startedKnown: true},
+			report{target: "a", reporter: "spiffe://mesh/app", origin: "spiffe://mesh/app", start: epoch().Add(-second), end: epoch(), startedKnown: true},
 		},
 		{
 			"certificate with a long name", &feedbackv1.Report{Target: "a"}, strings.Repeat("é", 200),
-			report{target: "a", reporter: strings.Repeat("é", 128), start: epoch().Add(-second), end: epoch(), startedKnown: true},
+			report{target: "a", reporter: strings.Repeat("é", 128), origin: strings.Repeat("é", 128), start: epoch().Add(-second), end: epoch(), startedKnown: true},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := check(row.in, row.identity, epoch())
+			got, err := check(row.in, who{identity: row.identity}, epoch())
 			if err != nil {
 				t.Fatal(err)
 			}

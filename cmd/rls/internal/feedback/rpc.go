@@ -72,7 +72,7 @@ func (s *Service) GetLimits(ctx context.Context, _ *feedbackv1.GetLimitsRequest)
 // book checks a report and books it. The error is a gRPC status.
 func (s *Service) book(w who, q *feedbackv1.Report) (Outcome, error) {
 	b := s.config.Book
-	r, err := check(q, w.identity, b.now())
+	r, err := check(q, w, b.now())
 	if err != nil {
 		b.counts.reports[Malformed].Add(1)
 		return Malformed, status.Error(codes.InvalidArgument, err.Error())

@@ -14,7 +14,7 @@ const (
 	Repeat
 	Late
 	UnknownTarget
-	Full       // the target has all reporters that it may have
+	Full       // the target has all reporters that it may have, or that it may have of the caller
 	Malformed  // refused as InvalidArgument
 	NotAllowed // a call, or a stream, of a peer that may not report
 	outcomes
@@ -33,7 +33,7 @@ func (o Outcome) words() string {
 	case Late:
 		return fmt.Sprintf("late: its window ended more than %v ago", oldest)
 	case Full:
-		return fmt.Sprintf("its target has %d reporters already", maxReporters)
+		return fmt.Sprintf("its target has %d reporters already, or %d of your certificate or address", maxReporters, maxOfOrigin)
 	default:
 		return ""
 	}
@@ -53,7 +53,7 @@ const (
 	SkipPartial            // the request goes on, or the entry is about one attempt
 	SkipStale              // its latency was seen more than 10 s before its end
 	SkipTCP                // a message of entries about connections
-	SkipFull               // the target has all reporters that it may have
+	SkipFull               // as Full
 	SkipMalformed          // no protobuf: the entry, or the rest of its message
 	skips
 )

@@ -14,6 +14,11 @@ type Counts struct {
 	Requests int64 // that went on to the target
 }
 
+// Plus adds up.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{c.Admitted + o.Admitted, c.Refused + o.Refused, c.Requests + o.Requests}
+}
+
 // Admit counts the hits of a request that goes on.
 func (f *Flow) Admit(hits int64) {
 	f.admitted.Add(hits)

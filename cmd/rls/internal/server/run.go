@@ -51,6 +51,9 @@ func (s *Server) Run(signals Signals) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
 	failed := make(chan error, 3)
+	if s.store.Redis != nil {
+		s.steering.Tick(ctx) // before the first request: the limits are where the other replicas have them
+	}
 	workers.Go(func() { s.loader.Watch(ctx, pollRules) })
 	workers.Go(func() { s.watchHealth(ctx) })
 	workers.Go(func() { s.steering.Run(ctx) })

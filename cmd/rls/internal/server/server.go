@@ -171,14 +171,25 @@ func (s *Server) listen(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) serveGRPC() {
-	options := []grpc.ServerOption{
+// workers is how many goroutines serve calls one after the other. Their stacks are
+// reused: growing a fresh one is a fifth of a small call's cost. A stream of reports
+// or of an access log holds a worker for as long as it is open, so with more than 56
+// streams requests pay for fresh stacks again. Requests go round all idle workers,
+// which is as dear from 128 on.
+const workers = 64
+
+func grpcOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec.New()),
-		grpc.NumStreamWorkers(64), // reused stacks: growing fresh ones is a fifth of a small call's cost
+		grpc.NumStreamWorkers(workers),
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(headerTimeout),
 	}
+}
+
+func (s *Server) serveGRPC() {
+	options := grpcOptions()
 	if s.certs != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.certs.Config())))
 	}

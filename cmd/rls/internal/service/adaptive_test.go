@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"strings"
 	"testing"
 
 	rlspb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -10,6 +11,7 @@ import (
 	"github.com/eb50146d/rls/cmd/rls/internal/rules"
 	"github.com/eb50146d/rls/cmd/rls/internal/service"
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/backend/redis"
 )
 
 const adaptiveRules = `
@@ -56,15 +58,17 @@ func TestTargets(t *testing.T) {
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name string
-		ask  *rlspb.RateLimitRequest
-		want rules.Counts // of the rule one, and of watch
+		name   string
+		before *rlspb.RateLimitRequest // not counted here
+		ask    *rlspb.RateLimitRequest
+		want   rules.Counts // of the rule one, and of watch
 	}{
-		{"admitted", all(wire("t", "one", "x"), 3), rules.Counts{Admitted: 3, Requests: 1}},
-		{"refused", all(wire("t", "one", "x"), 6), rules.Counts{Refused: 6}},
-		{"refused by another rule", both("one", "deny"), rules.Counts{}},
-		{"admitted though over, since the rule only watches", all(wire("t", "watch", "x"), 6), rules.Counts{Admitted: 6, Requests: 1}},
-		{"of another rule", wire("t", "plain", "x"), rules.Counts{}},
+		{"admitted", nil, all(wire("t", "one", "x"), 3), rules.Counts{Admitted: 3, Requests: 1}},
+		{"refused", all(wire("t", "one", "x"), 4), all(wire("t", "one", "x"), 3), rules.Counts{Refused: 3}},
+		{"more than ever passes", nil, all(wire("t", "one", "x"), 6), rules.Counts{}},
+		{"refused by another rule", nil, both("one", "deny"), rules.Counts{}},
+		{"admitted though over, since the rule only watches", nil, all(wire("t", "watch", "x"), 6), rules.Counts{Admitted: 6, Requests: 1}},
+		{"of another rule", nil, wire("t", "plain", "x"), rules.Counts{}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,7 +81,14 @@ func TestFlow(t *testing.T) {
 				}
 			}
 			config := service.Config{Rules: func() *rules.Set { return b.set }, Store: b.store, Metrics: telemetry.New("test")}
-			if _, err := rlspb.NewRateLimitServiceClient(dial(t, config)).ShouldRateLimit(t.Context(), test.ask); err != nil {
+			client := rlspb.NewRateLimitServiceClient(dial(t, config))
+			if test.before != nil {
+				if _, err := client.ShouldRateLimit(t.Context(), test.before); err != nil {
+					t.Fatal(err)
+				}
+				flow.Take()
+			}
+			if _, err := client.ShouldRateLimit(t.Context(), test.ask); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, flow.Take()); diff != "" {
@@ -87,6 +98,36 @@ func TestFlow(t *testing.T) {
 				t.Errorf("taken twice: %s", diff)
 			}
 		})
+	}
+}
+
+// TestFlowWithoutStore: what the store did not decide is neither admitted nor refused
+// for want of limit.
+func TestFlowWithoutStore(t *testing.T) {
+	t.Parallel()
+	for _, onError := range []string{"error", "deny"} {
+		b := newBench(t, "domain: t\ndefaults: {on_error: "+onError+"}\n"+strings.TrimPrefix(adaptiveRules, "\ndomain: t\n"))
+		var flow rules.Flow
+		for _, r := range b.set.Adaptive() {
+			r.Flow = &flow
+		}
+		store, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		config := service.Config{Rules: func() *rules.Set { return b.set }, Store: store, Metrics: telemetry.New("test")}
+		answer, err := rlspb.NewRateLimitServiceClient(dial(t, config)).ShouldRateLimit(t.Context(), wire("t", "one", "x"))
+		if refused := answer.GetOverallCode() == rlspb.RateLimitResponse_OVER_LIMIT; refused != (onError == "deny") {
+			t.Errorf("on_error %s: %v, error %v", onError, answer, err)
+		}
+		if diff := cmp.Diff(rules.Counts{}, flow.Take()); diff != "" {
+			t.Errorf("on_error %s: %s", onError, diff)
+		}
 	}
 }
 

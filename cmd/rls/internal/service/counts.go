@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/telemetry"
+	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 )
 
@@ -64,12 +65,14 @@ func (c *counts) decisions(e *Evaluation) {
 }
 
 // flow counts a result of an adaptive rule. What goes on to the target has loaded
-// it, whether the rule liked that or not.
+// it, whether the rule liked that or not. What is refused for another reason than
+// the limit, since the store did not decide or since it is more than ever passes,
+// is no sign that the limit holds anything back.
 func (e *Evaluation) flow(r *Result) {
 	switch hits := max(r.Hits, 0); {
 	case e.Verdict == backend.OK:
 		r.Rule.Flow.Admit(hits)
-	case r.Over():
+	case r.Over() && r.Answer.Err == nil && r.Answer.RetryAfter != algorithms.Never:
 		r.Rule.Flow.Refuse(hits)
 	}
 }

@@ -8,8 +8,7 @@ const (
 	// learning is how many ticks with requests the share is looked for first. So long
 	// it counts as 1, lest the unfinished of a slow start look complete.
 	learning = 5
-	// rise and fall are how much of the way to what a tick shows the share goes. It
-	// falls in healthy ticks alone: an overloaded target completes less, too.
+	// rise and fall are how much of the way to what a tick shows the share goes.
 	rise, fall = 0.3, 0.05
 )
 
@@ -27,20 +26,33 @@ func (c coverage) now() float64 {
 	return c.Share
 }
 
-// learn takes in one tick.
-func (c coverage) learn(completed, admitted float64, healthy bool) coverage {
-	if completed <= 0 || admitted <= 0 {
+// learn takes in one tick, if it is settled: an overloaded target completes less
+// than begins, and one whose queue drains a multiple of it.
+func (c coverage) learn(completed, admitted float64, settled bool) coverage {
+	if completed <= 0 || admitted <= 0 || !settled {
 		return c
 	}
 	share := completed / admitted
 	switch {
 	case c.Ticks < learning:
-		c.Share = max(c.Share, share)
 		c.Ticks++
+		c.Share += (share - c.Share) / float64(c.Ticks) // their mean
 	case share > c.Share:
 		c.Share += rise * (share - c.Share)
-	case healthy:
+	default:
 		c.Share += fall * (share - c.Share)
+	}
+	return c
+}
+
+// greatestShare is the most that a share can be believed to be: targets get other
+// traffic than that of rls, but not a thousand times as much.
+const greatestShare = 1000
+
+// sane is a coverage that was read, or none if no tick can have taught it.
+func (c coverage) sane() coverage {
+	if c.Ticks < 0 || c.Ticks > learning || !(c.Share >= 0 && c.Share <= greatestShare) {
+		return coverage{}
 	}
 	return c
 }

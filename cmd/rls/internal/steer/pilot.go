@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,13 +26,18 @@ type pilot struct {
 	config adaptive.Config
 	many   bool // each of several keys has the limit for itself
 
-	history history
-	stepped time.Time // when this process ticked last
-	alone   bool      // the last step was taken without the others
-	memory  memory
-	logged  int64     // the limit that was logged last
-	doubted time.Time // when a doubt about the reports was logged last
-	shown   atomic.Pointer[Standing]
+	history   history
+	stepped   time.Time // when this process ticked last
+	alone     bool      // what is known was carried on without the others
+	unsteered bool      // the rule has still to be steered in this tick
+	memory    memory
+	since     time.Duration // from the last step of all to this one's last look
+	inForce   int64         // the limit
+	logged    int64         // the limit that was logged last
+	told      bool          // a limit that was read back is no move
+	looked    bool          // at what all share
+	doubted   time.Time     // when a doubt about the reports was logged last
+	shown     atomic.Pointer[Standing]
 }
 
 // memory is what a pilot knows from one tick to the next, and what replicas share.
@@ -54,17 +60,19 @@ func newPilot(id ruleID, log *zap.Logger, now time.Time) *pilot {
 
 // take makes b the rule to steer. A rule whose bounds were changed goes on as near as
 // they allow to where it is.
-func (p *pilot) take(b *rules.Bound) {
-	first := p.bound == nil
+func (p *pilot) take(b *rules.Bound, now time.Time) {
+	fresh := p.target != b.Adaptive.Target // what is known is about another one
 	p.bound, p.target = b, b.Adaptive.Target
 	p.config = configOf(b)
 	p.many = b.ManyKeys()
 	b.Flow = p.flow
-	if first {
-		p.memory.State = p.config.Start()
-		p.logged = b.Limit().Limit.Limit()
+	if fresh {
+		p.looked = false
+		p.memory = memory{State: p.config.Start()}
+		p.inForce = b.Limit().Limit.Limit()
+		p.logged = p.inForce
 	}
-	p.apply(p.memory.Moved)
+	p.apply(now)
 }
 
 // configOf says what a rule's file says, in hits and seconds.
@@ -80,9 +88,8 @@ func configOf(b *rules.Bound) adaptive.Config {
 	return c
 }
 
-// observe ends a tick: it gives what this replica knows.
-func (p *pilot) observe(now time.Time, all []feedback.Observation) row {
-	p.history.add(now, p.flow.Take())
+// row is what this replica knows.
+func (p *pilot) row(now time.Time, all []feedback.Observation) row {
 	own := row{Passages: p.history.passages(now), Seen: make([]seen, len(all))}
 	for i, o := range all {
 		own.Seen[i] = seen{
@@ -90,40 +97,49 @@ func (p *pilot) observe(now time.Time, all []feedback.Observation) row {
 			Started: o.Row.Started, StartedKnown: o.StartedKnown, OK: o.Row.OK, Errors: o.Row.Errors, Latency: o.Row.Latency,
 		}
 	}
+	if p.alone && p.memory.Reported {
+		own.Memory = &p.memory
+	}
 	return own
 }
 
 // steerAlone steps by what this replica knows.
 func (p *pilot) steerAlone(now time.Time, own row) {
-	p.step(now, now.Sub(p.stepped), []row{own})
+	p.step(now, max(0, now.Sub(p.stepped)), []row{own})
 	p.stepped, p.alone = now, true
 	p.memory.At = time.Time{}
 }
 
 // steerTogether leaves what this replica knows and takes over where the limit is;
 // when it is this replica's turn it steps first, by what all know. Instants in what
-// replicas share are of the board's clock.
+// replicas share are of the board's clock. Afterwards unsteered says whether this
+// replica has still to steer by itself.
 func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, own row, now time.Time) error {
+	p.unsteered = true
 	data, err := json.Marshal(own)
 	if err != nil {
 		return fmt.Errorf("writing a row: %w", err)
 	}
-	name := p.id.domain + "\x00" + p.id.label
+	name := strings.Join([]string{p.id.domain, p.id.label, p.target}, "\x00")
 	shared, err := board.Share(ctx, name, replica, data, turn)
 	if err != nil {
 		return err //nolint:wrapcheck // it says what failed
 	}
 	p.recall(shared.State, shared.At)
+	p.unsteered = p.alone && !shared.Turn // until the one whose turn it is has read of it
 	if !shared.Turn {
-		p.stepped, p.alone = now, false
-		p.apply(p.memory.Moved)
+		if !p.alone {
+			p.stepped, p.since = now, max(0, shared.At.Sub(p.memory.At))
+			p.apply(p.memory.Moved)
+		}
 		return nil
 	}
-	span := Interval
-	if since := shared.At.Sub(p.memory.At); !p.memory.At.IsZero() && since > 0 && since < remembered {
-		span = since
+	known := p.hear(shared.Rows, shared.At)
+	since := Interval
+	if !p.memory.At.IsZero() {
+		since = max(0, shared.At.Sub(p.memory.At))
 	}
-	p.step(shared.At, span, p.hear(shared.Rows, shared.At))
+	p.step(shared.At, since, known)
 	p.stepped, p.alone = now, false
 	if data, err = json.Marshal(&p.memory); err != nil {
 		return fmt.Errorf("writing a state: %w", err)
@@ -131,25 +147,35 @@ func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, 
 	return board.Keep(ctx, name, data) //nolint:wrapcheck // it says what failed
 }
 
-// step is one tick of the controller at an instant of whatever clock is in use.
-func (p *pilot) step(at time.Time, span time.Duration, known []row) {
+// step is one tick of the controller at an instant of whatever clock is in use, and
+// so long after the one before. A pause of all is no tick: it counts as one of the
+// usual length.
+func (p *pilot) step(at time.Time, since time.Duration, known []row) {
 	m := &p.memory
-	v := look(known, min(max(span, Interval/10), remembered).Seconds(), m.Coverage)
+	span := max(since, Interval/10)
+	if span > remembered {
+		span = Interval
+	}
+	v := look(known, span.Seconds(), m.Coverage)
 	if p.many {
 		v.stats = perKey(v.stats, m.State.Limit)
 	}
 	m.State = p.config.Step(m.State, v.stats)
-	m.Coverage = m.Coverage.learn(v.completed, v.requests, m.State.Hot == 0)
-	m.At = at
+	m.Coverage = m.Coverage.learn(v.completed, v.requests, settled(&m.State))
+	m.At, p.since = at, 0
 	m.Reporters = v.reporters
 	if v.reporters > 0 {
 		m.ReportAge, m.Reported = v.stats.Age, true
 	} else {
-		m.ReportAge += span.Seconds()
+		m.ReportAge += since.Seconds()
 	}
 	p.doubt(at, v)
 	p.apply(at)
 }
+
+// settled says that no queue grows or drains in the target, as far as is known: what
+// ends in a second is what began.
+func settled(s *adaptive.State) bool { return s.Hot == 0 && s.Cool == 0 && s.Drain == 0 }
 
 // apply puts the limit in force; moved is when it came to be if it is another one.
 func (p *pilot) apply(moved time.Time) {
@@ -157,17 +183,23 @@ func (p *pilot) apply(moved time.Time) {
 	hits := int64(math.Floor(p.memory.State.Limit * before.Window().Seconds() * (1 + 1e-12))) // 50/60*60 is less than 50
 	p.bound.SetLimit(hits)
 	limit := p.bound.Limit().Limit.Limit()
-	if limit != before.Limit() {
-		p.memory.Moved = moved
+	if limit != p.inForce {
+		p.inForce, p.memory.Moved = limit, moved
 	}
 	p.logMove(limit)
 	p.show(limit)
 }
 
+// unlogged is the limit logged last when one was read back, which is no move.
+const unlogged = -1
+
 // worthALine is by what share a limit has to move until it is logged again.
 const worthALine = 0.1
 
 func (p *pilot) logMove(limit int64) {
+	if p.logged == unlogged {
+		p.logged = limit
+	}
 	if math.Abs(float64(limit-p.logged)) <= worthALine*float64(p.logged) {
 		return
 	}

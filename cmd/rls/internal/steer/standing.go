@@ -27,7 +27,7 @@ func (p *pilot) show(limit int64) {
 	least, most := p.bound.Rule.Limit.Bounds()
 	age := -1.0
 	if m.Reported {
-		age = m.ReportAge
+		age = m.ReportAge + p.since.Seconds()
 	}
 	p.shown.Store(&Standing{
 		Domain: p.id.domain, Rule: p.id.label, Target: p.target, Limit: limit, Least: least, Most: most,

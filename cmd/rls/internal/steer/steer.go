@@ -3,7 +3,10 @@
 package steer
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +23,12 @@ import (
 // Interval is the time between two ticks.
 const Interval = time.Second
 
-// shareTimeout is how long a tick may wait for the other replicas.
-const shareTimeout = Interval / 2
-
 // turn is how long one replica steers for all: less than an interval, so that the
 // next tick finds a turn to take.
 const turn = 9 * Interval / 10
+
+// atOnce is how many rules are shared at a time.
+const atOnce = 16
 
 // Book has what reporters said.
 type Book interface {
@@ -46,17 +49,20 @@ type Options struct {
 	Replica string // this process among those of the board
 	Log     *zap.Logger
 	Now     func() time.Time
+	// Patience is how long a tick may wait for the board; 0 = half an Interval.
+	Patience time.Duration
 }
 
 // Steering moves the limits of all adaptive rules. It is safe for concurrent use.
 type Steering struct {
 	o Options
 
-	mu     sync.Mutex
-	pilots map[ruleID]*pilot
-	order  []*pilot // by domain and rule
-	shown  atomic.Pointer[[]*pilot]
-	alone  bool // the board did not answer last time
+	mu      sync.Mutex
+	pilots  map[ruleID]*pilot
+	order   []*pilot            // by domain and rule
+	targets map[string]*history // what passed to targets of several rules
+	shown   atomic.Pointer[[]*pilot]
+	alone   bool // the board did not answer last time
 }
 
 // ruleID says which rule of one set is which of the next.
@@ -78,24 +84,39 @@ func (s *Steering) Prepare(set *rules.Set) {
 	old := s.pilots
 	s.pilots = map[ruleID]*pilot{}
 	var order []*pilot
-	var targets []string
+	rulesOf := map[string]int{}
 	for _, b := range set.Adaptive() {
 		id := ruleID{b.Domain, b.Label()}
 		p := old[id]
 		if p == nil {
 			p = newPilot(id, s.o.Log, now)
 		}
-		p.take(b)
+		p.take(b, now)
 		s.pilots[id] = p
 		order = append(order, p)
-		targets = append(targets, b.Adaptive.Target)
+		rulesOf[p.target]++
 	}
 	slices.SortFunc(order, func(a, b *pilot) int {
 		return strings.Compare(a.id.domain+"\x00"+a.id.label, b.id.domain+"\x00"+b.id.label)
 	})
 	s.order = order
 	s.shown.Store(&order)
-	s.o.Book.SetTargets(targets)
+	s.o.Book.SetTargets(slices.Sorted(maps.Keys(rulesOf)))
+	s.share(rulesOf, now)
+}
+
+// share counts what passes to targets of several rules.
+func (s *Steering) share(rulesOf map[string]int, now time.Time) {
+	old := s.targets
+	s.targets = map[string]*history{}
+	for target, n := range rulesOf {
+		if n < 2 { //nolint:mnd // several
+			continue
+		}
+		if s.targets[target] = old[target]; s.targets[target] == nil {
+			s.targets[target] = &history{last: now}
+		}
+	}
 }
 
 // Run ticks until ctx ends.
@@ -116,40 +137,71 @@ func (s *Steering) Run(ctx context.Context) {
 func (s *Steering) Tick(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.order) == 0 {
+	now := s.o.Now()
+	rows := s.observe(now)
+	if s.o.Board == nil {
+		for i, p := range s.order {
+			p.steerAlone(now, rows[i])
+		}
 		return
 	}
-	now := s.o.Now()
-	ctx, cancel := context.WithTimeout(ctx, shareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.Patience, Interval/2))
 	defer cancel()
-	taken := map[string][]feedback.Observation{} // by target, which rules may share
-	var failed error
+	errs := make([]error, len(rows))
+	next := atomic.Int64{}
+	var askers sync.WaitGroup
+	for range min(atOnce, len(rows)) {
+		askers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
+				p := s.order[i]
+				if errs[i] = p.steerTogether(ctx, s.o.Board, s.o.Replica, rows[i], now); p.unsteered {
+					p.steerAlone(now, rows[i])
+				}
+			}
+		})
+	}
+	askers.Wait()
+	s.tell(errors.Join(errs...))
+}
+
+// observe ends a tick: what this replica knows of each rule.
+func (s *Steering) observe(now time.Time) []row {
+	taken := map[string][]feedback.Observation{}
+	counts := map[string]rules.Counts{}
 	for _, p := range s.order {
-		seen, ok := taken[p.target]
-		if !ok {
-			seen = s.o.Book.Take(p.target)
-			taken[p.target] = seen
+		if _, ok := taken[p.target]; !ok {
+			taken[p.target] = s.o.Book.Take(p.target)
 		}
-		own := p.observe(now, seen)
-		if s.o.Board == nil || failed != nil {
-			p.steerAlone(now, own)
-			continue
-		}
-		if failed = p.steerTogether(ctx, s.o.Board, s.o.Replica, own, now); failed != nil {
-			p.steerAlone(now, own)
+		c := p.flow.Take()
+		p.history.add(now, c)
+		counts[p.target] = counts[p.target].Plus(c)
+	}
+	for target, h := range s.targets {
+		h.add(now, counts[target])
+	}
+	rows := make([]row, len(s.order))
+	for i, p := range s.order {
+		rows[i] = p.row(now, taken[p.target])
+		if h := s.targets[p.target]; h != nil {
+			rows[i].Target = h.passages(now)
 		}
 	}
-	s.tell(failed)
+	return rows
 }
 
 // tell logs when replicas part and when they are together again.
 func (s *Steering) tell(failed error) {
-	if alone := failed != nil; alone != s.alone {
-		s.alone = alone
-		if alone {
-			s.o.Log.Warn("adaptive rules: this replica steers by itself, since redis does not answer", zap.Error(failed))
-		} else {
-			s.o.Log.Info("adaptive rules: replicas steer together again")
-		}
+	alone := failed != nil
+	if alone == s.alone {
+		return
+	}
+	s.alone = alone
+	switch {
+	case !alone:
+		s.o.Log.Info("adaptive rules: replicas steer together again")
+	case errors.Is(failed, context.DeadlineExceeded):
+		s.o.Log.Warn("adaptive rules: this replica steers some by itself, since redis did not answer for all in time", zap.Error(failed))
+	default:
+		s.o.Log.Warn("adaptive rules: this replica steers by itself, since redis fails", zap.Error(failed))
 	}
 }

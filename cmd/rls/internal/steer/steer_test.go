@@ -86,6 +86,7 @@ func TestReload(t *testing.T) {
 	}
 	before := w.limit()
 	moved := w.Limits()[0].GetChangedAt()
+	w.now = w.now.Add(time.Hour)
 	w.load(strings.ReplaceAll(oneRule, "requests_per_unit: 400", "requests_per_unit: 300"))
 	if got := w.limit(); got != before {
 		t.Errorf("limit %d after a reload, want %d as before", got, before)
@@ -97,6 +98,9 @@ func TestReload(t *testing.T) {
 		w.load(strings.ReplaceAll(oneRule, "max_limit: 2000", fmt.Sprintf("max_limit: %d", most)))
 		if got := w.limit(); got != 1000 && got > before {
 			t.Errorf("limit %d under a maximum of %d", got, most)
+		}
+		if got := w.Limits()[0].GetChangedAt().AsTime(); most == 1000 && !got.Equal(w.now) {
+			t.Errorf("changed at %v by a reload at %v", got, w.now)
 		}
 		for range 20 {
 			w.busy()
@@ -220,21 +224,57 @@ func TestFutureReports(t *testing.T) {
 	}
 }
 
-// TestTwoRules: rules of one target hear the same reports, each with its own flow.
-func TestTwoRules(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, `
+const twoRules = `
 domain: shop
 descriptors:
   - {key: a, value: a, rate_limit: {algorithm: adaptive, requests_per_unit: 400, unit: second, adaptive: {min_limit: 50, max_limit: 2000, target: checkout}}}
   - {key: b, value: b, rate_limit: {algorithm: adaptive, requests_per_unit: 400, unit: second, adaptive: {min_limit: 50, max_limit: 2000, target: checkout}}}
-`, nil, "")
+`
+
+// TestTwoRules: rules of one target hear the same reports, each with its own flow.
+func TestTwoRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, twoRules, nil, "")
 	for range 10 {
 		w.busy() // of the first rule
 	}
 	standings := w.Standings()
 	if a, b := standings[0], standings[1]; a.Limit <= 400 || b.Limit != 400 || a.Reporters != 1 || b.Reporters != 1 {
 		t.Errorf("%+v and %+v, want growth of the first alone and a reporter of both", a, b)
+	}
+}
+
+// TestTarget: a rule with another target begins anew, since what it knows is not
+// about that one.
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRule, nil, "")
+	for range 20 {
+		w.busy()
+	}
+	w.load(strings.ReplaceAll(oneRule, "target: checkout", "target: cart"))
+	w.second()
+	if got := w.Standings()[0]; got.Limit != 400 || got.Baseline != 0 || got.Target != "cart" {
+		t.Errorf("%+v, want a new start", got)
+	}
+}
+
+// TestDoubtOfTargets: reports are held against what passed all rules of their target.
+func TestDoubtOfTargets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, twoRules, nil, "")
+	for range 5 {
+		for _, r := range w.set.Adaptive() {
+			for range 100 {
+				r.Flow.Admit(1)
+			}
+		}
+		w.now = w.now.Add(time.Second)
+		w.report("a", 0, answers(200, 200, 0, 20*time.Millisecond), true)
+		w.Tick(t.Context())
+	}
+	if n := w.logs.FilterMessageSnippet("another number of requests").Len(); n != 0 {
+		t.Errorf("%d warnings, though 100 and 100 are 200", n)
 	}
 }
 

@@ -3,6 +3,7 @@ package steer_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/eb50146d/rls/cmd/rls/internal/steer"
 	"github.com/eb50146d/rls/pkg/backend/redis"
 	"github.com/eb50146d/rls/test/proc"
 )
@@ -115,6 +117,9 @@ func TestTogether(t *testing.T) {
 	if got, want := restarted.limit(), one.limit(); got != want {
 		t.Errorf("limit %d after a restart, want %d", got, want)
 	}
+	if n := restarted.logs.FilterMessage("adaptive limit moved").Len(); n != 0 {
+		t.Errorf("%d lines tell of a move, though the limit was read back", n)
+	}
 }
 
 // TestAddsUp: what passes is the sum of all replicas, and a reporter that speaks to
@@ -157,13 +162,13 @@ func TestOlderRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	const passed = `{"passages": [{"start": 1, "end": 0, "admitted": 300}, {"start": 5, "end": 4, "admitted": 70}], "seen": []}`
-	if err := b.client.HSet(t.Context(), b.key(":rows"), "two", fmt.Sprintf("%d %s", at.Add(-4*time.Second).UnixMilli(), passed)).Err(); err != nil {
+	if err := b.client.HSet(t.Context(), b.key(":rows"), "two", fmt.Sprintf("%d %s", at.Add(-4*time.Second).UnixMicro(), passed)).Err(); err != nil {
 		t.Fatal(err)
 	}
 	w.now = w.now.Add(time.Second)
 	w.report("a", 4*time.Second, answers(100, 100, 0, 20*time.Millisecond), true)
 	w.Tick(t.Context())
-	if got := w.Standings()[0].Delivered; got < 250 || got > 300 {
+	if got := w.Standings()[0].Delivered; got < 250 || got > 300.001 {
 		t.Errorf("%.0f a second delivered four seconds ago, want about 300", got)
 	}
 }
@@ -240,38 +245,139 @@ func (b *board) age(by time.Duration) {
 	}
 }
 
-// TestOldState: after a pause of all replicas the next tick is one of a second.
+// TestOldState: after a pause of all replicas the news are as old as they are, and
+// the limit is where it was: the pause was no silence in which it would have drifted.
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	b := newBoard(t)
 	w := newWorld(t, oneRule, b, "one")
 	w.busy()
 	b.endTurn()
-	b.age(10 * time.Minute)
+	b.age(50 * time.Minute)
 	restarted := newWorld(t, oneRule, b, "two")
 	restarted.second()
-	if got := restarted.Standings()[0].ReportAge; got != 1 {
-		t.Errorf("the last report is %v s old, want 1: nobody ticked in between", got)
+	if got := restarted.Standings()[0].ReportAge; got < 2990 || got > 3060 {
+		t.Errorf("the last report is %v s old, want 50 minutes", got)
+	}
+	if got, want := restarted.limit(), w.limit(); got != want {
+		t.Errorf("limit %d, want %d", got, want)
 	}
 }
 
-// TestOneAttempt: when Redis does not answer for one rule the others do not wait for
-// it, too.
-func TestOneAttempt(t *testing.T) {
+// TestEveryRuleIsSteered: those that Redis does not answer for, too.
+func TestEveryRuleIsSteered(t *testing.T) {
 	t.Parallel()
 	down := make(chan struct{})
 	close(down)
-	broken := &failing{board: newBoard(t), down: down}
-	_, rule, _ := strings.Cut(oneRule, "descriptors:\n")
-	w := newWorld(t, oneRule+strings.ReplaceAll(rule, "checkout", "cart"), broken, "one")
-	w.second()
-	if broken.asked != 1 || len(w.Standings()) != 2 {
-		t.Errorf("%d attempts for %d rules, want 1 for 2", broken.asked, len(w.Standings()))
+	var text strings.Builder
+	text.WriteString("domain: shop\ndescriptors:\n")
+	for i := range 100 {
+		fmt.Fprintf(&text, "  - {key: k, value: v%d, rate_limit: {algorithm: adaptive, requests_per_unit: 9, unit: second, adaptive: {min_limit: 1, max_limit: 99}}}\n", i)
 	}
-	for _, n := range w.Standings() {
-		if n.Reason == "at the start" {
-			t.Errorf("%s was not steered", n.Rule)
+	b := newBoard(t)
+	for _, board := range []steer.Board{b.Redis, &failing{board: b, down: down}} {
+		w := newWorld(t, text.String(), board, "one")
+		w.second()
+		for _, n := range w.Standings() {
+			if n.Reason != "holding: no reports" {
+				t.Errorf("%s: %s", n.Rule, n.Reason)
+			}
 		}
+	}
+}
+
+// TestKeepFails: a step whose state could not be kept is a step.
+func TestKeepFails(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	w := newWorld(t, oneRule, keepless{b}, "one")
+	alone := newWorld(t, oneRule, nil, "")
+	for range 5 {
+		w.busy()
+		alone.busy()
+		b.endTurn()
+	}
+	if got, want := w.limit(), alone.limit(); got != want {
+		t.Errorf("limit %d after five steps that were not kept, want %d", got, want)
+	}
+}
+
+type keepless struct{ *board }
+
+func (keepless) Keep(context.Context, string, []byte) error { return errors.New("not kept") }
+
+// TestNoReportsNoSay: a replica that has heard nothing while Redis was away does not
+// overrule what was kept there.
+func TestNoReportsNoSay(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	w := newWorld(t, oneRule, b, "one")
+	for range 5 {
+		w.busy()
+		b.endTurn()
+	}
+	want := w.limit()
+	b.age(time.Minute)
+	down := make(chan struct{})
+	close(down)
+	broken := &failing{board: b, down: down}
+	restarted := newWorld(t, oneRule, broken, "two")
+	for range 7 {
+		restarted.second()
+	}
+	broken.down = make(chan struct{})
+	restarted.second()
+	if got := restarted.limit(); got != want {
+		t.Errorf("limit %d after Redis came back, want %d as before", got, want)
+	}
+}
+
+// TestNewsWin: of two replicas that were without Redis the one that heard reports is
+// followed, whichever has the first turn.
+func TestNewsWin(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	down := make(chan struct{})
+	knows, ignorant := &failing{board: b, down: make(chan struct{})}, &failing{board: b, down: down}
+	close(down)
+	one := newWorld(t, oneRule, knows, "one")
+	one.busy()
+	b.endTurn()
+	b.age(time.Minute)
+	knows.down = down
+	for range 10 {
+		one.busy()
+	}
+	want := one.limit()
+	two := newWorld(t, oneRule, ignorant, "two")
+	two.second()
+	knows.down, ignorant.down = make(chan struct{}), make(chan struct{})
+	two.second() // has the turn, and knows nothing better than what was kept
+	one.second() // does not follow
+	b.endTurn()
+	two.second() // reads of it
+	one.second()
+	if a, b := one.limit(), two.limit(); a != want || b != want {
+		t.Errorf("limits %d and %d, want %d", a, b, want)
+	}
+	b.endTurn()
+	one.second()
+	two.second()
+	if a, b := one.limit(), two.limit(); a != want || b != want {
+		t.Errorf("limits %d and %d a second later, want %d", a, b, want)
+	}
+}
+
+// TestAgeOfStandstill: when nobody steers, the news grow old.
+func TestAgeOfStandstill(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	w := newWorld(t, oneRule, b, "one")
+	w.busy()
+	b.age(time.Minute)
+	w.second() // has no turn
+	if got := w.Standings()[0].ReportAge; got < 59 || got > 90 {
+		t.Errorf("the last report is %v s old, want a minute", got)
 	}
 }
 
@@ -279,12 +385,10 @@ func TestOneAttempt(t *testing.T) {
 type failing struct {
 	*board
 
-	down  chan struct{}
-	asked int
+	down chan struct{}
 }
 
 func (f *failing) Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (redis.Shared, error) {
-	f.asked++
 	select {
 	case <-f.down:
 		ended, cancel := context.WithCancel(ctx)
@@ -307,7 +411,7 @@ func TestGarbage(t *testing.T) {
 		if err := b.client.Set(t.Context(), b.key(":state"), garbage, time.Hour).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.client.HSet(t.Context(), b.key(":rows"), "odd", "99999999999999 "+garbage).Err(); err != nil {
+		if err := b.client.HSet(t.Context(), b.key(":rows"), "odd", fmt.Sprintf("%d %s", time.Now().UnixMicro(), garbage)).Err(); err != nil {
 			t.Fatal(err)
 		}
 		w.busy()

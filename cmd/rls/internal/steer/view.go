@@ -12,7 +12,11 @@ import (
 // before it was left.
 type row struct {
 	Passages []passage `json:"passages"`
-	Seen     []seen    `json:"seen"`
+	// Target is what passed all rules of the target, where there are several.
+	Target []passage `json:"target,omitempty"`
+	Seen   []seen    `json:"seen"`
+	// Memory is what the replica has carried on by itself; nil: nothing.
+	Memory *memory `json:"memory,omitempty"`
 }
 
 // seen is what one reporter saw in one interval.
@@ -27,13 +31,21 @@ type seen struct {
 	Latency      adaptive.Sketch `json:"latency"`
 }
 
-func (s *seen) samples() uint64 { return s.OK + s.Errors }
+func (s *seen) samples() uint64 { return plus(s.OK, s.Errors) }
+
+// rate is how many requests a second it completed.
+func (s *seen) rate() float64 { return float64(s.samples()) / max(s.Start-s.End, shortest) }
+
+// shortest is the length in s that no interval is below.
+const shortest = 1e-3
 
 // later is the row as it is seen some seconds later.
 func (r *row) later(seconds float64) {
-	for i := range r.Passages {
-		r.Passages[i].Start += seconds
-		r.Passages[i].End += seconds
+	for _, all := range [][]passage{r.Passages, r.Target} {
+		for i := range all {
+			all[i].Start += seconds
+			all[i].End += seconds
+		}
 	}
 	for i := range r.Seen {
 		r.Seen[i].Start += seconds
@@ -47,7 +59,7 @@ type view struct {
 	reporters int
 	completed float64 // requests a second of reporters that do not say how many began
 	began     float64 // requests a second of those that do
-	requests  float64 // admitted a second in the same interval
+	requests  float64 // that rls let pass to the target, a second, in the same interval
 }
 
 // look merges what all replicas know. Span is the length of the tick in s.
@@ -55,42 +67,46 @@ func look(rows []row, span float64, cover coverage) view {
 	all := pooled(rows)
 	var v view
 	v.reporters = len(all)
-	now := total(rows, span, 0)
+	now := total(rows, passed, span, 0)
 	v.stats.Interval, v.stats.Admitted, v.stats.Denied = span, now.admitted, now.refused
 	if len(all) == 0 {
 		return v
 	}
 	start := medianOf(all, func(s *seen) float64 { return s.Start })
 	end := max(0, medianOf(all, func(s *seen) float64 { return s.End }))
-	start = max(start, end)
-	then := total(rows, start, end)
-	v.requests = then.requests
-	v.count(all, start-end)
-	merged := adaptive.Merge(filled(all, then.requests*(start-end)*cover.now()))
+	v.requests = total(rows, passedTarget, max(start, end), end).requests
+	for _, s := range all {
+		if s.StartedKnown {
+			v.began += float64(s.Started) / max(s.Start-s.End, shortest)
+		} else {
+			v.completed += s.rate()
+		}
+	}
+	begun := func(s *seen) float64 {
+		return total(rows, passedTarget, s.Start, s.End).requests * (s.Start - s.End) * cover.now() * s.rate() / v.completed
+	}
+	merged := adaptive.Merge(filled(all, begun))
 	merged.Interval, merged.Admitted, merged.Denied = v.stats.Interval, v.stats.Admitted, v.stats.Denied
-	merged.AdmittedThen, merged.Age = then.admitted, end
+	merged.AdmittedThen, merged.Age = total(rows, passed, max(start, end), end).admitted, end
 	v.stats = merged
 	return v
 }
 
-func (v *view) count(all []*seen, length float64) {
-	if length <= 0 {
-		return
+func passed(r *row) []passage { return r.Passages }
+
+// passedTarget is what passed all rules of the row's target.
+func passedTarget(r *row) []passage {
+	if len(r.Target) > 0 {
+		return r.Target
 	}
-	for _, s := range all {
-		if s.StartedKnown {
-			v.began += float64(s.Started) / length
-		} else {
-			v.completed += float64(s.samples()) / length
-		}
-	}
+	return r.Passages
 }
 
 // total are the rates of all replicas together.
-func total(rows []row, start, end float64) rates {
+func total(rows []row, of func(*row) []passage, start, end float64) rates {
 	var sum rates
 	for i := range rows {
-		sum = sum.plus(ratesOf(rows[i].Passages, start, end))
+		sum = sum.plus(ratesOf(of(&rows[i]), start, end))
 	}
 	return sum
 }
@@ -124,23 +140,16 @@ func pooled(rows []row) []*seen {
 	return all
 }
 
-// filled are rows in which those that do not say how many requests began share the
-// number that must have begun, by what they completed; where that is not known (0),
-// all that began are completed.
-func filled(all []*seen, begun float64) []adaptive.Row {
-	completed := 0.0
-	for _, s := range all {
-		if !s.StartedKnown {
-			completed += float64(s.samples())
-		}
-	}
+// filled are rows in which those that do not say how many requests began have the
+// number that must have; where that is not known (0), all that began are completed.
+func filled(all []*seen, begun func(*seen) float64) []adaptive.Row {
 	result := make([]adaptive.Row, len(all))
 	for i, s := range all {
 		started := s.Started
 		if !s.StartedKnown {
 			started = s.samples()
-			if begun > 0 {
-				started = uint64(min(max(1, math.Round(begun*float64(s.samples())/completed)), math.MaxInt64))
+			if n := begun(s); n > 0 {
+				started = uint64(min(max(1, math.Round(n)), math.MaxInt64))
 			}
 		}
 		result[i] = adaptive.Row{Started: started, OK: s.OK, Errors: s.Errors, Latency: s.Latency}

@@ -65,7 +65,7 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	var c coverage
-	for i, completed := range []float64{10, 40, 50, 30, 20} {
+	for i, completed := range []float64{50, 40, 60, 55, 45} {
 		if got := c.now(); got != 1 {
 			t.Errorf("share %v at tick %d, want 1 while it is learned", got, i)
 		}
@@ -83,12 +83,42 @@ func TestCoverage(t *testing.T) {
 	c = c.learn(10, 0, true)
 	c = c.learn(0, 10, true)
 	check("after ticks without requests", 0.5)
-	c = c.learn(100, 100, false)
+	c = c.learn(300, 100, false)
+	check("while a queue drains", 0.5)
+	c = c.learn(100, 100, true)
 	check("after a fuller tick", 0.65)
 	c = c.learn(45, 100, true)
-	check("after an emptier healthy tick", 0.64)
+	check("after an emptier tick", 0.64)
+	for _, odd := range []coverage{{Ticks: -1}, {Ticks: learning, Share: -1}, {Ticks: learning, Share: 1e300}, {Ticks: learning + 1, Share: 0.5}, {Ticks: 1, Share: math.NaN()}} {
+		if got := odd.sane(); got != (coverage{}) {
+			t.Errorf("%+v was believed", odd)
+		}
+	}
+	if ok := (coverage{Ticks: learning, Share: 0.5}); ok.sane() != ok {
+		t.Errorf("%+v was not believed", ok)
+	}
 	c = coverage{Ticks: learning, Share: -3}
 	check("of nonsense", 1)
+}
+
+// TestSettled: a cut ends the ticks that say what share is seen, until what it
+// brought is over.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		state adaptive.State
+		want  bool
+	}{
+		{"growing", adaptive.State{}, true},
+		{"above the goal", adaptive.State{Hot: 1}, false},
+		{"cooling down", adaptive.State{Cool: 1}, false},
+		{"draining", adaptive.State{Drain: 1}, false},
+	} {
+		if got := settled(&tt.state); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }
 
 func TestPooled(t *testing.T) {
@@ -124,25 +154,45 @@ func TestFilled(t *testing.T) {
 	all := []*seen{{OK: 30}, {OK: 10}, {OK: 5, Started: 6, StartedKnown: true}}
 	tests := []struct {
 		name  string
-		begun float64
+		begun map[uint64]float64 // by OK
 		want  []uint64
 	}{
-		{"shared by what they completed", 80, []uint64{60, 20, 6}},
-		{"fewer than completed, while a queue empties", 20, []uint64{15, 5, 6}},
-		{"not known", 0, []uint64{30, 10, 6}},
-		{"at least one", 0.1, []uint64{1, 1, 6}},
+		{"more than completed", map[uint64]float64{30: 60, 10: 19.6}, []uint64{60, 20, 6}},
+		{"fewer than completed, while a queue empties", map[uint64]float64{30: 15, 10: 5}, []uint64{15, 5, 6}},
+		{"not known", nil, []uint64{30, 10, 6}},
+		{"at least one", map[uint64]float64{30: 0.1, 10: 0.1}, []uint64{1, 1, 6}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var got []uint64
-			for _, r := range filled(all, test.begun) {
+			for _, r := range filled(all, func(s *seen) float64 { return test.begun[s.OK] }) {
 				got = append(got, r.Started)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestWindows: each reporter is held against what passed in its own window.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	var passages []passage
+	for i := range 10 {
+		passages = append(passages, passage{Start: float64(10 - i), End: float64(9 - i), Admitted: 200, Requests: 200})
+	}
+	said := func(reporter string, length float64, answers uint64) seen {
+		return seen{Reporter: reporter, Start: length, OK: answers, Latency: adaptive.TwoPoint(answers, 0.02, 0.02)}
+	}
+	both := look([]row{{Passages: passages, Seen: []seen{said("a", 1, 100), said("b", 5, 500)}}}, 1, coverage{})
+	if got := both.stats.OKRatio; math.Abs(got-1) > 1e-9 || both.completed != 200 {
+		t.Errorf("ratio %v of %v a second, want all of 200", got, both.completed)
+	}
+	halves := look([]row{{Passages: passages, Target: []passage{{Start: 1, Requests: 400}}, Seen: []seen{said("a", 1, 400)}}}, 1, coverage{})
+	if halves.stats.OKRatio != 1 || halves.requests != 400 || halves.stats.AdmittedThen != 200 {
+		t.Errorf("%+v, want all of 400 to the target, of which 200 by this rule", halves)
 	}
 }
 

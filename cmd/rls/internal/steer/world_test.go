@@ -61,7 +61,7 @@ func newWorld(t *testing.T, text string, board steer.Board, replica string) *wor
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	w := &world{t: t, now: time.Unix(1_800_000_000, 0), book: book{next: map[string][]feedback.Observation{}}, logs: logs}
-	w.Steering = steer.New(steer.Options{Book: &w.book, Board: board, Replica: replica, Log: zap.New(core), Now: func() time.Time { return w.now }})
+	w.Steering = steer.New(steer.Options{Book: &w.book, Board: board, Replica: replica, Log: zap.New(core), Now: func() time.Time { return w.now }, Patience: time.Minute})
 	w.load(text)
 	return w
 }
