@@ -47,9 +47,16 @@ descriptors:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("without Redis (-want +got):\n%s", diff)
 	}
+	if status, _, text := request(t, r.HTTP, "POST", "/json", `{"domain": "t", "descriptors": [{"entries": [{"key": "error", "value": "x"}]}]}`); status != 503 ||
+		text != "the store did not decide in time\n" {
+		t.Errorf("/json: %d %q, want 503", status, text)
+	}
 	for key := range want {
-		if n := metric(t, r, fmt.Sprintf(`rls_degraded_total{domain="t",rule="t.%s",source=%q}`, key, key)); n != 5 {
-			t.Errorf("rls_degraded_total of %s is %v, want 5", key, n)
+		if key == "error" { // and once by /json
+			want[key] = append(want[key], failed)
+		}
+		if n := metric(t, r, fmt.Sprintf(`rls_degraded_total{domain="t",rule="t.%s",source=%q}`, key, key)); n != float64(len(want[key])) {
+			t.Errorf("rls_degraded_total of %s is %v, want %d", key, n, len(want[key]))
 		}
 	}
 	for key, want := range map[string]string{"allow": "fallback", "deny": "fallback"} {
