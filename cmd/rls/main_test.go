@@ -94,6 +94,8 @@ func TestBadInput(t *testing.T) {
 		{"redis URL", []string{"--config", good, "--log-level", "error", "--backend", "redis", "--redis-url", "redis://:hunter2@h:port"}, 2, "rls: --redis-url: the port in the URL of redis is no number from 1 to 65535"},
 		{"second redis", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-persecond"}, 2, "rls: --redis-persecond-url is missing; --backend redis needs it"},
 		{"two passwords", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-password", "a", "--redis-password-file", "b"}, 2, "rls: --redis-auth, -password and -password-file exclude each other"},
+		{"two users", []string{"--config", good, "--log-level", "error", "--backend", "redis", "--redis-url", "redis://u@h", "--redis-username", "v", "--redis-password", "p"}, 2, "rls: --redis-url names another user than --redis-username; give one of them"},
+		{"certificate without TLS", []string{"--backend", "redis", "--redis-url", "redis://h", "--redis-tls-ca", "c"}, 2, "rls: --redis-tls-ca, --redis-tls-cert and --redis-tls-key are for encrypted connections; "},
 		{"half a pair", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-tls-cert", "c"}, 2, "rls: --redis-tls-cert and --redis-tls-key must be given together"},
 		{"budget", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-budget", "0s"}, 2, "rls: --redis-budget is 0s, must be positive"},
 		{"pool", []string{"--backend", "redis", "--redis-url", "h:1", "--redis-pool-size", "-1"}, 2, "rls: --redis-pool-size is -1, must not be negative"},
