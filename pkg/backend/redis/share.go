@@ -21,6 +21,10 @@ var shareLua string
 const (
 	rowsKept  = 15 * time.Second // a replica that leaves no row for so long has gone
 	stateKept = time.Hour        // a restart within it goes on where it was
+
+	// shareTimeout is how long a read of a connection may take: no request waits for
+	// it, so it need not be as short as theirs.
+	shareTimeout = time.Second
 )
 
 // errShared is a reply that is none of share.lua's.
@@ -84,7 +88,7 @@ func (r *Redis) sharedKeys(ctx context.Context, name string) ([]string, *goredis
 		}
 		node = c.nodeOf(slot)
 	}
-	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load(), nil
+	return []string{key + "rows", key + "turn", key + "state"}, node.client.Load().WithTimeout(shareTimeout), nil
 }
 
 // shareFailed has the slots asked for anew, for the next turn.
