@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown command", []string{"server"}, 2, `rls: unknown command "server", must be serve, check, replay or version`},
 		{"unknown flag", []string{"--confg", "x"}, 2, "rls: flag provided but not defined: --confg; rls serve --help lists the flags"},
 		{"flag without value", []string{"check", "--config"}, 2, "rls: flag needs an argument: --config; rls check --help lists the flags"},
-		{"bad value", []string{"--drain-delay", "soon"}, 2, `rls: invalid value "soon" for flag --drain-delay: parse error; rls serve --help lists the flags`},
+		{"bad value", []string{"--drain-delay", "soon"}, 2, `rls: invalid value "soon" for flag --drain-delay: must be a duration with its unit, such as 15ms or 5s; rls serve --help lists the flags`},
 		{"argument of serve", []string{"serve", "dir"}, 2, `rls: unexpected argument "dir"; the rules are given by --config DIR, and a switch is set off by --switch=false`},
 		{"no directory", []string{"--config", "no/such"}, 2, "rls: reading rules: no/such: no such file or directory"},
 		{"empty directory", []string{"--config", empty}, 2, "rls: reading rules: " + empty + " has no *.yaml or *.yml file"},

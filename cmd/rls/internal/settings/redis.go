@@ -183,9 +183,9 @@ func (s *Settings) checkRedis() error {
 	if err := s.Redis.check("--redis"); err != nil {
 		return err
 	}
-	unused := !s.Redis.encrypted() && !(s.Legacy.PerSecond && s.Legacy.Second.encrypted())
+	encrypted := s.Redis.encrypted() || s.Legacy.PerSecond && s.Legacy.Second.encrypted()
 	switch {
-	case unused && !s.Redis.Plain && s.Redis.CA+s.Redis.Cert+s.Redis.Key != "":
+	case !encrypted && !s.Redis.Plain && s.Redis.CA+s.Redis.Cert+s.Redis.Key != "":
 		return errors.New("--redis-tls-ca, --redis-tls-cert and --redis-tls-key are for encrypted connections; " +
 			"give a rediss:// URL or --redis-tls, or else --redis-tls=false")
 	case s.Shared.Budget <= 0:
