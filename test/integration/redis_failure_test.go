@@ -111,7 +111,7 @@ func TestRD01BeforeRedis(t *testing.T) {
 	}
 	expect(waits, healthpb.HealthCheckResponse_NOT_SERVING)
 	expect(serves, healthpb.HealthCheckResponse_SERVING)
-	if n := strings.Count(waits.Output(), "does not answer yet"); n > 2 {
+	if n := strings.Count(waits.Output(), "redis is not ready"); n > 2 {
 		t.Errorf("%d lines of the log while waiting, want one in 5 s", n)
 	}
 	restartRedis(t, port)
