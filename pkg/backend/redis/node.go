@@ -22,7 +22,7 @@ const (
 type node struct {
 	breaker
 
-	addr    string
+	addr    string // or the name of the master that sentinels name
 	script  script
 	batcher batcher
 	connect func() *goredis.Client
@@ -42,6 +42,7 @@ func newNode(o *Options, addr string, s script) *node {
 	n.tripped = make(chan struct{}, 1)
 	n.connect = func() *goredis.Client { return goredis.NewClient(clientOptions(o, addr)) }
 	if o.Mode == Sentinel {
+		n.addr = o.Master
 		n.finder = newSentinels(o)
 		n.connect = func() *goredis.Client { return goredis.NewClient(n.finder.clientOptions()) }
 	}
