@@ -61,7 +61,7 @@ func admitsHundred(t *testing.T, r *proc.RLS, key, value string) int {
 	return 0
 }
 
-// TestAL09TheEdgeIsRedis': replicas whose clocks are 5 s apart are asked by turns over
+// TestAL09TheEdgeIsRedis: replicas whose clocks are 5 s apart are asked by turns over
 // some edges of a window: each second of Redis grants its limit. Both say that a minute
 // ends when it does there, in whole seconds.
 func TestAL09TheEdgeIsRedis(t *testing.T) {

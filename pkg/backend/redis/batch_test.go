@@ -80,34 +80,6 @@ func TestBadReplies(t *testing.T) {
 	}
 }
 
-// TestLateAnswer has callers leave, one while its call is in flight and one while its
-// call waits, which is not sent any more.
-func TestLateAnswer(t *testing.T) {
-	t.Parallel()
-	r, node := newBatched(t)
-	ctx, leave := context.WithCancel(t.Context())
-	gone := make(chan backend.Answer)
-	go func() { gone <- r.ask1(ctx, t) }()
-	<-node.asked
-	leave()
-	if a := <-gone; !errors.Is(a.Err, context.Canceled) {
-		t.Errorf("answer of a call in flight is %+v", a)
-	}
-	if a := r.ask1(ctx, t); !errors.Is(a.Err, context.Canceled) {
-		t.Errorf("answer of a call that waits is %+v", a)
-	}
-	answered := make(chan backend.Answer)
-	go func() { answered <- r.ask1(t.Context(), t) }()
-	node.answer <- "1\n"
-	if args := <-node.asked; args[2] != 1 {
-		t.Errorf("%v items are asked for, want only that of the caller who waits", args[2])
-	}
-	node.answer <- "1000\n"
-	if a := <-answered; a.Err != nil || a.Remaining != 4 || a.Now != 1_000_000 {
-		t.Errorf("answer is %+v", a)
-	}
-}
-
 // TestBatchesAreBounded has more calls wait than go together.
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()

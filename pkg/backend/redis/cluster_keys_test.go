@@ -11,9 +11,9 @@ import (
 	"github.com/eb50146d/rls/pkg/backend/redis"
 )
 
-// TestClusterHostile wants values with braces to keep to their own states and to
+// TestRD03Hostile wants values with braces to keep to their own states and to
 // be on all nodes.
-func TestClusterHostile(t *testing.T) {
+func TestRD03Hostile(t *testing.T) {
 	t.Parallel()
 	s := openCluster(t, shared.cluster, redis.Options{})
 	r := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 2, Window: 365 * 24 * time.Hour})

@@ -12,7 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-func TestCheckServer(t *testing.T) {
+func TestUP02CheckServer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, version, policy string

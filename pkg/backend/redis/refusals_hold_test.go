@@ -71,9 +71,9 @@ func TestRefusalsThatDoNotHold(t *testing.T) {
 	}
 }
 
-// TestRefusalsOV01: a low limit that a request brings along does not refuse those
+// TestOV01Refusals: a low limit that a request brings along does not refuse those
 // with a higher one, nor the rule's own.
-func TestRefusalsOV01(t *testing.T) {
+func TestOV01Refusals(t *testing.T) {
 	t.Parallel()
 	r, _ := remembering(t, backendtest.NewClock().Now)
 	s := refuser{t, r}

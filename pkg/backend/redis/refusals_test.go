@@ -90,8 +90,8 @@ func TestRefusalsLikeTheStore(t *testing.T) {
 	}
 }
 
-// TestRefusalsLT04: a key over its limit asks the store once a second.
-func TestRefusalsLT04(t *testing.T) {
+// TestLT04Refusals: a key over its limit asks the store once a second.
+func TestLT04Refusals(t *testing.T) {
 	t.Parallel()
 	clock := backendtest.NewClock()
 	r, behind := remembering(t, clock.Now)

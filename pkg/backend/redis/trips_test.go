@@ -72,8 +72,8 @@ func TestLT03OneTrip(t *testing.T) {
 	}
 }
 
-// TestSharedTrips wants fewer commands than requests when many wait.
-func TestSharedTrips(t *testing.T) {
+// TestLT03SharedTrips wants fewer commands than requests when many wait.
+func TestLT03SharedTrips(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
 	s := open(t, server, redis.Options{})
