@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,12 @@ import (
 
 // silent is a node that answers when it is told to.
 type silent struct {
+	down   atomic.Bool
 	asked  chan []any
 	answer chan string
 }
 
-func (s *silent) up() bool { return true }
+func (s *silent) up() bool { return !s.down.Load() }
 
 func (s *silent) run(_ context.Context, commands []*command) {
 	for _, k := range commands {
@@ -35,7 +37,7 @@ func (s *silent) run(_ context.Context, commands []*command) {
 
 func newBatched(t *testing.T) (*Redis, *silent) {
 	t.Helper()
-	mute := &silent{make(chan []any, 10), make(chan string)}
+	mute := &silent{asked: make(chan []any, 10), answer: make(chan string)}
 	r := &Redis{
 		keys: newKeyer("", nil), budget: time.Minute, wall: func() int64 { return 1 },
 	}
@@ -131,6 +133,36 @@ func TestAL09RedisTimeDecides(t *testing.T) {
 		}
 		if now := sent[0][1]; now != 0 {
 			t.Errorf("the plan begins with %d, want 0 for Redis' own time", now)
+		}
+	})
+}
+
+// TestNodeDown has a node go down while one call is in flight and another waits: that
+// one, and who comes later, is told without the node being asked.
+func TestNodeDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, node := newBatched(t)
+		var answers [2]chan backend.Answer
+		for i := range answers {
+			answers[i] = make(chan backend.Answer)
+			go func() { answers[i] <- r.ask1(t.Context(), t) }()
+			synctest.Wait()
+		}
+		<-node.asked
+		node.down.Store(true)
+		node.answer <- "1000\n"
+		if a := <-answers[0]; a.Err != nil {
+			t.Errorf("error of the call in flight is %v", a.Err)
+		}
+		if a := <-answers[1]; !errors.Is(a.Err, ErrOpen) {
+			t.Errorf("error of the call that waits is %v", a.Err)
+		}
+		if a := r.ask1(t.Context(), t); !errors.Is(a.Err, ErrOpen) {
+			t.Errorf("error of a later call is %v", a.Err)
+		}
+		if len(node.asked) > 0 {
+			t.Error("the node is asked")
 		}
 	})
 }

@@ -40,19 +40,26 @@ func behind(t *testing.T, s *clusterStore) (proxies []*proc.Proxy, addrs []strin
 // scripts is how often all masters have run a script.
 func (s *clusterStore) scripts(t *testing.T) (n int64) {
 	t.Helper()
-	for _, m := range s.masters {
-		for line := range strings.Lines(m.Info(t.Context(), "commandstats").Val()) {
-			if stats, ok := strings.CutPrefix(line, "cmdstat_evalsha:calls="); ok {
-				calls, _, _ := strings.Cut(stats, ",")
-				one, err := strconv.ParseInt(calls, 10, 64)
-				if err != nil {
-					t.Error(err)
-				}
-				n += one
-			}
-		}
+	for _, s.client = range s.masters {
+		n += s.calls(t, "evalsha")
 	}
 	return n
+}
+
+// calls is how often the server has run a command.
+func (s *store) calls(t *testing.T, command string) int64 {
+	t.Helper()
+	for line := range strings.Lines(s.client.Info(t.Context(), "commandstats").Val()) {
+		if stats, ok := strings.CutPrefix(line, "cmdstat_"+command+":calls="); ok {
+			calls, _, _ := strings.Cut(stats, ",")
+			n, err := strconv.ParseInt(calls, 10, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // TestLT02OneDelay asks for six keys in six slots while no node's reply comes

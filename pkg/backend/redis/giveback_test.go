@@ -148,6 +148,19 @@ func TestGiveBackOfEqualKeys(t *testing.T) {
 	}
 }
 
+// TestSparedAnswersAreWhole: durations are whole microseconds, as the clock that is
+// waited for has, where an interval is none.
+func TestSparedAnswersAreWhole(t *testing.T) {
+	t.Parallel()
+	s := openCluster(t, shared.cluster, redis.Options{})
+	seven := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 7, Window: time.Hour})
+	s.admitted(t, 1, ask("k", seven, 3))
+	verdict, answers := s.decide(t, backend.AllOrNothing, ask("k", seven, 1), ask("other", seven, 8))
+	if got := answers[0].ResetAfter; verdict != backend.OverLimit || got == 0 || got%time.Microsecond != 0 {
+		t.Errorf("verdict is %d, reset after %d ns", verdict, got)
+	}
+}
+
 // TestOwnRefusalChargesNothing wants no second trip where the only part with
 // anything to charge is refused by itself.
 func TestOwnRefusalChargesNothing(t *testing.T) {

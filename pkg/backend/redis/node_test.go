@@ -154,6 +154,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestRunOpen wants nothing sent while the breaker is open.
+func TestRunOpen(t *testing.T) {
+	t.Parallel()
+	n, k := &node{}, &command{} // without a client
+	n.open.Store(true)
+	if n.run(t.Context(), []*command{k}); !errors.Is(k.err, ErrOpen) {
+		t.Errorf("error is %v", k.err)
+	}
+}
+
 // TestRD02RenewedOnce: what is said of connections that have been replaced does not
 // end the new ones, which serve requests by then.
 func TestRD02RenewedOnce(t *testing.T) {

@@ -38,6 +38,19 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestUnknownSlot is asked for at a node that is up.
+func TestUnknownSlot(t *testing.T) {
+	t.Parallel()
+	down, up := &node{addr: "h:1"}, &node{addr: "h:2"}
+	down.open.Store(true)
+	c := &cluster{o: &Options{Addrs: []string{down.addr}}, stale: make(chan struct{}, 1), nodes: map[string]*node{down.addr: down, up.addr: up}}
+	for range 20 { // maps have no order
+		if n := c.nodeOf(7); n != up || len(c.stale) != 1 {
+			t.Errorf("node %s is asked, and for the slots: %t", n.addr, len(c.stale) == 1)
+		}
+	}
+}
+
 // TestAbsentNodes lets a node go that has had no slots for two answers in a row.
 func TestAbsentNodes(t *testing.T) {
 	t.Parallel()

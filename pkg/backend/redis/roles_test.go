@@ -118,42 +118,6 @@ func TestRD02Restart(t *testing.T) {
 	}
 }
 
-// TestRD02ClusterDown has a master lose its place in the cluster, and another one
-// take over its slots. The first still answers, that it serves none.
-func TestRD02ClusterDown(t *testing.T) {
-	t.Parallel()
-	c := ownCluster(t)
-	s := openCluster(t, c, redis.Options{Budget: soon})
-	rule := yearly(t, backend.OnErrorFail)
-	eventually(t, "readiness", func() bool { return s.Ready(t.Context()) == nil })
-	key := keyOn(s.prefix, 0)
-	decides := func() bool {
-		_, answers := s.decide(t, backend.AllOrNothing, ask(key, rule, 1))
-		return answers[0].Err == nil
-	}
-	eventually(t, "a decision", decides)
-	do := func(m int, args ...any) any {
-		t.Helper()
-		reply, err := s.masters[m].Do(t.Context(), args...).Result()
-		if err != nil {
-			t.Errorf("%v: %v", args, err)
-		}
-		return reply
-	}
-	id := do(0, "CLUSTER", "MYID")
-	do(0, "FLUSHALL")
-	do(0, "CLUSTER", "RESET", "HARD")
-	eventually(t, "an error", func() bool { return !decides() })
-	for _, m := range []int{1, 2} {
-		do(m, "CLUSTER", "FORGET", id)
-	}
-	do(1, "CLUSTER", "ADDSLOTSRANGE", 0, slots/3-1)
-	eventually(t, "a decision", decides)
-	if errors := s.Stats().Errors; errors[redis.ClusterDown] == 0 {
-		t.Errorf("errors by kind are %v", errors)
-	}
-}
-
 // TestRD02ScriptFlush forgets the scripts again and again while requests run.
 func TestRD02ScriptFlush(t *testing.T) {
 	t.Parallel()
