@@ -34,7 +34,6 @@ type pilot struct {
 	since     time.Duration // from the last step of all to this one's last look
 	inForce   int64         // the limit
 	logged    int64         // the limit that was logged last
-	told      bool          // a limit that was read back is no move
 	looked    bool          // at what all share
 	doubted   time.Time     // when a doubt about the reports was logged last
 	shown     atomic.Pointer[Standing]
