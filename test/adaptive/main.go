@@ -29,7 +29,11 @@ func run(out io.Writer, first, seeds uint64) error {
 	if err != nil {
 		return err
 	}
-	return table(out, scenarios, first, seeds)
+	weak, err := model.Weak()
+	if err != nil {
+		return err
+	}
+	return table(out, append(scenarios, weak...), first, seeds)
 }
 
 // table has a row a scenario and a column a controller.

@@ -31,6 +31,7 @@ type tuning struct {
 	tolerance float64 // the goal is so many times the baseline
 	baseDown  float64 // share of the way that the baseline falls in a tick
 	baseUp    float64 // share of the way that it rises
+	baseOnce  float64 // share of the latency to which it is raised once, after a start with the quickest answers only
 
 	minSamples float64 // fewer count as silence
 	enough     float64 // fewer are gathered over ticks
@@ -47,10 +48,18 @@ type tuning struct {
 	drainMost float64 // s that a drain lasts at most
 	resume    float64 // share of the delivered rate to go on with
 
+	scarce  float64 // answers a tick below which they are scarce
+	waiting float64 // requests that may wait where answers are scarce, without a cut
+
 	growMin, growMax float64 // share added in a tick
 	growFaster       float64 // factor of the share, per tick with room
 	room             float64 // share of the goal not used that counts as room
 	near             float64 // share of the rate of the last cut at which growth starts anew
+
+	easy   float64 // times its own baseline, up to which the median lets growth under a threshold be fast; 0 = the median has no say
+	spare  float64 // share of the threshold up to which it grows
+	growUp float64 // share added in a tick, at most
+	fade   float64 // s, time constant in which the best delivered rate is forgotten
 
 	giveUp    float64 // share of the best delivered rate: cut so far and still slow, it is no queue
 	flatTicks int     // ticks that the latency has to stay put then
@@ -66,11 +75,13 @@ type tuning struct {
 
 func tuned() tuning {
 	return tuning{
-		tolerance: 2, baseDown: 0.1, baseUp: 0.02,
+		tolerance: 2, baseDown: 0.1, baseUp: 0.02, baseOnce: 0.8,
 		minSamples: 10, enough: 40, gatherMost: 5, smooth: 60,
 		severe: 1.5, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
 		drain: 2, drainMost: 8, resume: 0.9,
+		scarce: 100, waiting: 7,
 		growMin: 0.02, growMax: 0.3, growFaster: 1.5, room: 0.25, near: 0.92,
+		easy: 1.5, spare: 0.9, growUp: 0.8, fade: 3600,
 		giveUp: 0.8, flatTicks: 3, flatAtMin: 10,
 		blindAfter: 5, blindRecent: 120, holdHigh: 30, holdLow: 600, driftDown: 30, driftUp: 300,
 	}

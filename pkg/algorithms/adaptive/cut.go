@@ -4,7 +4,7 @@ import "math"
 
 // hot is a tick with the latency or the errors above the goal.
 func (r *run) hot() {
-	severe := r.failing() || r.x > r.severe*r.goal
+	severe := r.failing() || r.x > r.severe*r.goal+r.slack
 	r.s.Growth = r.growMin
 	r.s.Hot = min(r.confirm, r.s.Hot+1)
 	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
@@ -38,10 +38,15 @@ func (r *run) cut(severe bool) {
 	if r.t.AdmittedThen > 0 {
 		rate = min(rate, r.t.AdmittedThen)
 	}
+	queued := r.queued()
+	if queued {
+		severe, r.queue = true, max(r.queue, r.s.Median-r.s.Baseline)
+	}
+	r.s.Cut = true
 	lag := 1 + math.Ceil(r.t.Age)
 	r.s.Cool, r.s.Mild, r.s.SinceCut, r.s.Mark = lag+r.settle, !severe, 0, rate
 	switch {
-	case r.c.Threshold > 0 && r.answering(): // a drain would find nothing to drain
+	case r.c.Threshold > 0 && r.answering() && !queued: // a drain would find nothing to drain
 		r.lower(rate*max(1-r.cutMax, min(1-r.cutMin, r.goal/r.x)), CutLatency)
 	case !severe:
 		r.lower(rate*(1-r.cutMin), CutLatency)

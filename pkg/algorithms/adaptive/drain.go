@@ -11,7 +11,7 @@ func (r *run) drainAt(rate float64) float64 {
 	length := math.Ceil(backlog / max(got-low, 0.1*got, 1))
 	r.s.Drain = max(1, min(r.drainMost, length))
 	r.s.Cool += r.s.Drain
-	r.s.Resume, r.s.Mark = r.resume*got, got
+	r.s.Resume, r.s.Mark = r.resumed()*got, got
 	return low
 }
 

@@ -15,6 +15,7 @@ type gather struct {
 	Answered float64 `json:"answered"` // sum of AdmittedThen times the ratio
 	Admitted float64 `json:"admitted"` // sum over ticks, as Denied
 	Denied   float64 `json:"denied"`
+	Quiet    float64 `json:"quiet"` // s since an answer
 }
 
 func (g *gather) add(t *Stats) {
@@ -29,6 +30,18 @@ func (g *gather) add(t *Stats) {
 	g.Answered += float64(t.OKRatio * t.AdmittedThen)
 	g.Admitted += t.Admitted
 	g.Denied += t.Denied
+	g.Quiet = 0
+}
+
+// pause is a tick that brings nothing to gather. What was gathered before too
+// many of them is too old.
+func (g *gather) pause(seconds, most float64) {
+	if g.Ticks == 0 {
+		return
+	}
+	if g.Quiet += seconds; g.Quiet > most {
+		*g = gather{}
+	}
 }
 
 // stats is the ticks gathered as one, as old as the last of them.

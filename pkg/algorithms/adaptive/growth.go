@@ -5,7 +5,7 @@ import "math"
 // healthy is a tick with latency and errors at or below the goal.
 func (r *run) healthy() {
 	s := &r.s
-	s.Hot, s.Peak, s.Level, s.Flat = 0, 0, 0, 0
+	s.Hot, s.Peak, s.Level, s.Flat, s.Cut = 0, 0, 0, 0, false
 	inUse := r.t.Denied > 0 || r.t.Admitted >= 0.7*s.Limit
 	switch {
 	case s.Drain > 0: // over sooner than reckoned
@@ -24,16 +24,22 @@ func (r *run) healthy() {
 // smaller steps the longer their outcome takes to be seen.
 func (r *run) grow() {
 	s := &r.s
-	room := 1 - r.x/r.goal // 0.5 at the baseline
-	if room < r.room {
+	room := r.headroom()
+	fast := room >= r.room && r.calm()
+	if !fast {
 		s.Growth = r.growMin
 	}
-	limit, why := s.Limit*(1+s.Growth*min(1, 2*room)/(1+r.t.Age)), Growing
-	if room >= r.room {
-		s.Growth = min(r.growMax, s.Growth*r.growFaster)
+	limit, why := s.Limit, Growing
+	for range r.steps() {
+		limit *= 1 + s.Growth*min(1, 2*room)/(1+r.t.Age)
+		if fast {
+			s.Growth = min(r.c.growthMost(), s.Growth*r.growFaster)
+		}
 	}
-	if near := r.near * s.Mark; s.Limit < near && near <= limit {
-		s.Growth, limit, why = r.growMin, near, GrowingWithCare
+	for _, near := range r.careful() {
+		if s.Limit < near && near <= limit {
+			s.Growth, limit, why = r.growMin, near, GrowingWithCare
+		}
 	}
 	switch {
 	case s.Limit >= r.c.MaxLimit:

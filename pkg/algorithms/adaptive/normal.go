@@ -50,7 +50,7 @@ func (r *run) watch() bool {
 		r.hold(why)
 		return true
 	}
-	s.Baseline, s.Growth = s.Level, r.growMax/2
+	s.Baseline, s.Partial, s.Growth = s.Level, false, r.growMax/2
 	r.goal = r.tolerance * s.Baseline
 	r.healthy()
 	s.Reason = NewNormal

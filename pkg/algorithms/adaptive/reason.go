@@ -21,15 +21,18 @@ const (
 // Growth, and why there is none.
 const (
 	// Growing: the latency is below its goal, errors are few, and the limit is
-	// what holds the traffic back. It rises by 2 % to 30 % in a tick, the faster
-	// the longer there is room.
+	// what holds the traffic back. It rises by 2 % to 30 % in a tick, under a
+	// threshold to 80 %, the faster the longer there is room.
 	Growing Reason = "growing"
 	// GrowingWithCare: the limit has come back to just below the rate that was
-	// too much at the last cut. It goes on from here in small steps.
+	// too much at the last cut, or under a threshold to just below the best rate of
+	// some hours. It goes on from here in small steps.
 	GrowingWithCare Reason = "growing with care: near the rate of the last cut"
 	// AtMax: there is room for more, but the limit is the rule's max_limit.
 	AtMax Reason = "holding: at the maximum"
-	// AtGoal: the latency is exactly at its goal, which leaves no room.
+	// AtGoal: the latency leaves no room for more: it is at its goal, above it by
+	// no more than a few requests that wait, where answers are scarce, or above nine
+	// tenths of a threshold.
 	AtGoal Reason = "holding: latency at the goal"
 	// NotInUse: nothing is refused and less than 70 % of the limit is asked for.
 	// Whether the service could bear more is not known, so the limit stays.
@@ -51,7 +54,8 @@ const (
 	// CutOverload: the latency is far above its goal. The limit was lowered to
 	// less than the service was seen to deliver, so that its queue drains. Where
 	// rls let nothing in itself, what it delivers is taken for the share of the
-	// limit that it answers of its requests, half at least.
+	// limit that it answers of its requests, half at least. Under a threshold for
+	// p99 a median of more than twice its baseline calls for it.
 	CutOverload Reason = "cut: latency far above the goal"
 	// CutErrors: the share of errors is above error_ratio, with a latency or
 	// without, as of connections that are refused. The limit was lowered as for
@@ -65,7 +69,7 @@ const (
 	// queue that had built up in the service is worked off.
 	Draining Reason = "draining the queue"
 	// Drained: the queue is worked off, and the limit went up to 90 % of what the
-	// service was seen to deliver.
+	// service was seen to deliver, or more of it, where answers are scarce.
 	Drained Reason = "resumed after draining"
 	// Watching: the latency is above its goal although the load was cut and all
 	// of it is answered. If it stays where it is for 3 ticks, or for 10 at
@@ -79,11 +83,12 @@ const (
 
 // Silence.
 const (
-	// Gathering: a tick brings 10 to 39 answers, too few to judge by. Up to five
-	// ticks are judged as one.
+	// Gathering: the ticks so far brought 10 to 39 answers, too few to judge by.
+	// Five of them are judged as one.
 	Gathering Reason = "holding: gathering samples"
-	// TooFew: a tick brings fewer than 10 answers, or fewer than 40 with no
-	// latency at all that are not mostly errors, which counts as no report.
+	// TooFew: the ticks so far brought fewer than 10 answers, or this one fewer
+	// than 40 with no latency at all that are not mostly errors, which counts as no
+	// report.
 	TooFew Reason = "holding: too few samples"
 	// NoReports: no reporter said anything usable; answers without a latency are,
 	// only if errors are above error_ratio. The limit stays where it is for 30 s

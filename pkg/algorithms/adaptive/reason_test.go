@@ -12,7 +12,12 @@ import (
 
 func TestStories(t *testing.T) {
 	t.Parallel()
-	for _, st := range stories() {
+	tell(t, stories())
+}
+
+func tell(t *testing.T, stories []story) {
+	t.Helper()
+	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
 			t.Parallel()
 			_, got := st.play()

@@ -36,12 +36,17 @@ type field struct {
 func (c *Config) fields(s *State) []field {
 	const delivered = highestRate * highestRatio
 	g := &s.Gather
+	mostTicks := max(float64(c.tuning.gatherMost), c.tuning.minSamples) // of at least an answer
 	return []field{
 		{"limit", s.Limit, math.SmallestNonzeroFloat64, highestRate},
 		{"delivered", s.Delivered, 0, delivered},
 		{"latency", s.Latency, 0, longestLatency},
+		{"median", s.Median, 0, longestLatency},
 		{"baseline", s.Baseline, 0, longestLatency},
-		{"growth", s.Growth, c.tuning.growMin, c.tuning.growMax},
+		{"idle", s.Idle, 0, longestLatency},
+		{"best", s.Best, 0, highestRate},
+		{"answers", s.Answers, 0, mostSamples},
+		{"growth", s.Growth, c.tuning.growMin, max(c.tuning.growMax, c.tuning.growUp)},
 		{"hot", float64(s.Hot), 0, float64(c.tuning.confirm)},
 		{"peak", s.Peak, 0, delivered},
 		{"level", s.Level, 0, longestLatency},
@@ -52,15 +57,16 @@ func (c *Config) fields(s *State) []field {
 		{"mark", s.Mark, 0, highestRate},
 		{"since_cut", s.SinceCut, 0, longestTime},
 		{"silent", s.Silent, 0, longestTime},
-		{"gather.ticks", float64(g.Ticks), 0, float64(c.tuning.gatherMost - 1)},
+		{"gather.ticks", float64(g.Ticks), 0, mostTicks - 1},
 		{"gather.samples", g.Samples, 0, c.tuning.enough},
 		{"gather.p50", g.P50, 0, longestLatency * g.Samples},
 		{"gather.p99", g.P99, 0, longestLatency},
 		{"gather.errors", g.Errors, 0, g.Samples},
 		{"gather.ratio", g.Ratio, 0, 2 * highestRatio * g.Samples}, // twice, for what rounding adds
-		{"gather.load", g.Load, 0, float64(c.tuning.gatherMost) * highestRate},
+		{"gather.load", g.Load, 0, mostTicks * highestRate},
 		{"gather.answered", g.Answered, 0, 2 * highestRatio * g.Load},
-		{"gather.admitted", g.Admitted, 0, float64(c.tuning.gatherMost) * highestRate},
-		{"gather.denied", g.Denied, 0, float64(c.tuning.gatherMost) * highestRate},
+		{"gather.admitted", g.Admitted, 0, mostTicks * highestRate},
+		{"gather.denied", g.Denied, 0, mostTicks * highestRate},
+		{"gather.quiet", g.Quiet, 0, c.tuning.blindAfter},
 	}
 }

@@ -89,12 +89,12 @@ func TestRestoreFitsTheRule(t *testing.T) {
 		{"bounds around the limit", learned, NewConfig(60, 410, 60), func(*State) {}},
 		{"max_limit below", learned, NewConfig(50, 300, 200), func(s *State) { s.Limit, s.Reason = 300, Bounded }},
 		{"min_limit above", learned, NewConfig(500, 2000, 600), func(s *State) { s.Limit, s.Reason = 500, Bounded }},
-		{"a threshold for the median", learned, steeredBy(0.5, 0.1), func(s *State) { s.Baseline = 0 }},
+		{"a threshold for the median", learned, steeredBy(0.5, 0.1), func(*State) {}},
 		{"a threshold for the tail", learned, steeredBy(0.99, 0.1), func(s *State) {
-			s.Quantile, s.Latency, s.Level, s.Flat, s.Baseline = 0.99, 0, 0, 0, 0
+			s.Quantile, s.Latency, s.Idle, s.Level, s.Flat = 0.99, 0, 0, 0, 0
 		}},
 		{"no threshold any more", steeredBy(0.99, 0.1), learned, func(s *State) {
-			s.Quantile, s.Latency, s.Level, s.Flat = 0.5, 0, 0, 0
+			s.Quantile, s.Latency, s.Idle, s.Level, s.Flat = 0.5, 0, 0, 0, 0
 		}},
 		{"another threshold", steeredBy(0.99, 0.1), steeredBy(0.99, 0.2), func(*State) {}},
 	}
@@ -126,8 +126,8 @@ func TestRestoreRefusesGarbage(t *testing.T) {
 		{"beyond float64", strings.Replace(sound, `"limit":400`, `"limit":1e999`, 1), "cannot unmarshal number 1e999"},
 		{"text for a number", strings.Replace(sound, `"limit":400`, `"limit":"400"`, 1), "cannot unmarshal string"},
 		{"no limit", strings.Replace(sound, `"limit":400`, `"limit":0`, 1), "limit is 0"},
-		{"five ticks gathered", strings.Replace(sound, `"ticks":0`, `"ticks":5`, 1), "gather.ticks is 5, must be in [0, 4]"},
-		{"no growth", strings.Replace(sound, `"growth":0.02`, `"growth":0`, 1), "growth is 0, must be in [0.02, 0.3]"},
+		{"ten ticks gathered", strings.Replace(sound, `"ticks":0`, `"ticks":10`, 1), "gather.ticks is 10, must be in [0, 9]"},
+		{"no growth", strings.Replace(sound, `"growth":0.02`, `"growth":0`, 1), "growth is 0, must be in [0.02, 0.8]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestRestoreChecksEveryNumber(t *testing.T) {
 	}
 	each(state, "")
 	each(gathered, "gather.")
-	if checked != 50 {
-		t.Errorf("%d checks, want 50", checked)
+	if checked != 60 {
+		t.Errorf("%d checks, want 60", checked)
 	}
 }

@@ -10,6 +10,11 @@ func (r *run) silence() {
 		why = TooFew
 	}
 	r.wait(why)
+	if r.timed() && r.t.Samples > 0 { // some more like it will do
+		s.Gather.add(&r.t)
+	} else {
+		s.Gather.pause(r.t.Interval, r.blindAfter)
+	}
 	if !s.Blind && s.Silent >= r.blindAfter {
 		r.goBlind()
 	}
@@ -18,11 +23,10 @@ func (r *run) silence() {
 }
 
 // goBlind, once per silence, keeps clear of the edge: a limit that was cut of
-// late may have grown back to it, and nothing would show that. What was
-// gathered before is too old to be judged later.
+// late may have grown back to it, and nothing would show that.
 func (r *run) goBlind() {
 	s := &r.s
-	s.Blind, s.Gather = true, gather{}
+	s.Blind = true
 	if safe := r.c.clamp(r.resume * s.Mark); s.SinceCut <= r.blindRecent && safe < s.Limit {
 		r.set(safe, CutBlind)
 	}

@@ -8,15 +8,21 @@ type State struct {
 	Reason    Reason  `json:"reason"`    // why it is there
 	Delivered float64 `json:"delivered"` // hits/s answered well, as last reported
 	Latency   float64 `json:"latency"`   // s, the steering quantile, smoothed; 0 = not seen yet
-	Baseline  float64 `json:"baseline"`  // s, that latency without a queue; 0 = not learned, or a threshold is set
+	Median    float64 `json:"median"`    // s, smoothed
+	Baseline  float64 `json:"baseline"`  // s, the median without a queue; 0 = not learned yet
+	Idle      float64 `json:"idle"`      // s, Latency without a queue
+	Partial   bool    `json:"partial"`   // these two are of a tick in which not all was answered
+	Best      float64 `json:"best"`      // hits/s, the most ever answered well, slowly forgotten
 
 	Quantile float64 `json:"quantile"` // which latency Latency is, 0.5 or 0.99
+	Answers  float64 `json:"answers"`  // answers/s reported, smoothed; 0 = none yet
 	Growth   float64 `json:"growth"`   // share that the next growth adds
 	Hot      int     `json:"hot"`      // ticks running with a latency or errors above the goal, counted up to the confirming one
 	Peak     float64 `json:"peak"`     // hits/s, the most delivered in these ticks
 	Level    float64 `json:"level"`    // s, a latency that stays put
 	Flat     int     `json:"flat"`     // ticks for which it has
 
+	Cut      bool    `json:"cut"`       // the limit was cut in these hot ticks
 	Cool     float64 `json:"cool"`      // s until another cut or growth
 	Mild     bool    `json:"mild"`      // the cut that Cool follows was mild
 	Drain    float64 `json:"drain"`     // s of the drain left
@@ -42,11 +48,9 @@ func (c *Config) adopt(s State) State {
 	if limit := c.clamp(s.Limit); limit != s.Limit {
 		s.Limit, s.Reason = limit, Bounded
 	}
-	if c.Threshold > 0 {
-		s.Baseline = 0
+	if s.Quantile != c.steered() { // Latency, Idle and Level are another figure's
+		s.Quantile, s.Latency, s.Idle, s.Level, s.Flat = c.steered(), 0, 0, 0, 0
 	}
-	if s.Quantile != c.steered() { // Latency and Level are another figure's
-		s.Quantile, s.Latency, s.Level, s.Flat = c.steered(), 0, 0, 0
-	}
+	s.Growth = min(s.Growth, c.growthMost())
 	return s
 }

@@ -4,9 +4,10 @@ package adaptive
 // neither. Ticks are meant to come once a second; a late one says so by
 // Interval.
 func (c Config) Step(s State, t Stats) State {
-	r := run{tuning: c.tuning, c: c, s: c.adopt(s), t: t.clean()}
+	r := run{tuning: c.tuning, c: c, s: c.adopt(s), t: t.clean(), ticks: 1}
 	r.moved = r.s.Limit != s.Limit
 	r.s.SinceCut = min(longestTime, r.s.SinceCut+r.t.Interval)
+	r.count()
 	if float64(r.t.Samples) >= r.minSamples {
 		r.s.Delivered = r.t.AdmittedThen * r.t.OKRatio
 	}
@@ -29,6 +30,8 @@ type run struct {
 	t     Stats
 	x     float64 // s, the steering quantile, smoothed
 	goal  float64 // s, what x must not exceed
+	slack float64 // s, by which it may, if it is to be a reason for a cut
+	ticks int     // judged as one
 	queue float64 // s, x less what is no queue: over the baseline, or over the threshold
 	moved bool    // the limit has moved in this tick, and Reason says why
 }
@@ -53,10 +56,13 @@ func (r *run) mostlyErrors() bool { return r.t.ErrorRatio > 0.5 }
 // connections that are refused have none.
 func (r *run) reported() bool { return r.timed() || r.failing() }
 
-// usable says that it was enough to count. Without a latency a tick cannot be
-// gathered with others, so it has to be enough by itself.
+// usable says that it was enough to count, with what was gathered before. Without
+// a latency a tick cannot be gathered, so it has to be enough by itself.
 func (r *run) usable() bool {
 	n := float64(r.t.Samples)
+	if r.timed() {
+		n += r.s.Gather.Samples
+	}
 	return r.reported() && n >= r.minSamples && (r.timed() || n >= r.enough || r.mostlyErrors())
 }
 
@@ -74,7 +80,7 @@ func (r *run) gathered() bool {
 	if g.Samples < r.enough && g.Ticks < r.gatherMost && !r.mostlyErrors() {
 		return false
 	}
-	r.t, r.s.Gather = g.stats(&r.t), gather{}
+	r.t, r.s.Gather, r.ticks = g.stats(&r.t), gather{}, g.Ticks
 	return true
 }
 
@@ -85,8 +91,9 @@ func (r *run) judge() {
 		r.smoothed()
 		r.aim()
 	}
+	r.remember()
 	r.countdown()
-	if r.failing() || r.x > r.goal {
+	if r.failing() || r.x > r.goal+r.slack {
 		r.hot()
 		return
 	}
@@ -95,38 +102,33 @@ func (r *run) judge() {
 
 // smoothed lets a tick count the more the more samples it has.
 func (r *run) smoothed() {
-	r.x = r.steering()
-	if r.s.Latency > 0 {
-		n := float64(r.t.Samples)
-		r.x = r.s.Latency + float64(n/(n+r.smooth)*(r.x-r.s.Latency))
+	n := float64(r.t.Samples)
+	weight := n / (n + r.smoothing())
+	r.s.Latency = toward(r.s.Latency, r.steering(), weight)
+	r.s.Median = toward(r.s.Median, r.t.P50, weight)
+	r.x = r.s.Latency
+}
+
+// toward is a share of the way from a figure to the next, which is the first if
+// it is 0.
+func toward(from, to, share float64) float64 {
+	if from == 0 {
+		return to
 	}
-	r.s.Latency = r.x
+	return from + float64(share*(to-from))
 }
 
 // aim sets the goal: the threshold, or a multiple of the baseline.
 func (r *run) aim() {
+	r.learn()
 	base := r.c.Threshold
 	r.goal = base
 	if base <= 0 {
-		r.learn()
 		base = r.s.Baseline
 		r.goal = r.tolerance * base
 	}
 	r.queue = max(0, r.x-base)
-}
-
-// learn moves the baseline: down quickly, up slowly, and up only while the
-// limit holds nothing back, since else it would follow its own queue.
-func (r *run) learn() {
-	s := &r.s
-	switch {
-	case s.Baseline == 0:
-		s.Baseline = r.x
-	case r.x < s.Baseline:
-		s.Baseline += float64(r.baseDown * (r.x - s.Baseline))
-	case r.t.Denied == 0 && r.x <= r.tolerance*s.Baseline && !r.failing():
-		s.Baseline += float64(r.baseUp * (r.x - s.Baseline))
-	}
+	r.slack = r.spareTime()
 }
 
 // set moves the limit.

@@ -64,7 +64,7 @@ func TestBaseline(t *testing.T) {
 			t.Parallel()
 			c := NewConfig(50, 2000, 400)
 			s := c.Start()
-			s.Baseline = 0.02
+			s.Baseline, s.Idle = 0.02, 0.02
 			if got := c.Step(s, tt.tick).Baseline; !near(tt.want, got) {
 				t.Errorf("baseline %v, want %v", got, tt.want)
 			}
@@ -86,7 +86,7 @@ func TestStateShowsWhatWasSeen(t *testing.T) {
 		t.Errorf("silence changed the rate delivered to %v", s.Delivered)
 	}
 	c.Threshold = 0.1
-	if s = c.Step(s, good()); s.Baseline != 0 {
+	if s = c.Step(s, good()); !near(0.02, s.Baseline) {
 		t.Errorf("with a threshold the baseline is %v", s.Baseline)
 	}
 }

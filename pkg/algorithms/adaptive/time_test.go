@@ -14,7 +14,7 @@ func TestLateTicks(t *testing.T) {
 	t.Parallel()
 	cut := times(1, failing())   // a drain of 6 s and a cool-down of 9 s
 	mild := times(2, slow(0.05)) // a cool-down of 3 s
-	tests := []story{
+	tell(t, []story{
 		{"a drain within one tick", nil, ticks(cut, times(1, late(6, silent()))), 144, Drained},
 		{"a drain not quite over", nil, ticks(cut, times(1, late(5, silent()))), 50, Draining},
 		{"ticks a little early", nil, ticks(cut, times(6, late(0.95, silent()))), 144, Drained},
@@ -26,14 +26,5 @@ func TestLateTicks(t *testing.T) {
 		{"a cool-down not quite over", nil, ticks(mild, times(1, late(2, slow(0.05)))), 380, CoolingDown},
 		{"blind within one tick", nil, ticks(mild, times(1, late(7, silent())), times(1, silent())), 360, CutBlind},
 		{"a cut long ago within one tick", nil, ticks(mild, times(1, late(121, silent())), times(1, silent())), 380, NoReports},
-	}
-	for _, st := range tests {
-		t.Run(st.name, func(t *testing.T) {
-			t.Parallel()
-			_, got := st.play()
-			if got.Reason != st.why || !near(st.limit, got.Limit) {
-				t.Errorf("limit %v (%s), want %v (%s)", got.Limit, got.Reason, st.limit, st.why)
-			}
-		})
-	}
+	})
 }

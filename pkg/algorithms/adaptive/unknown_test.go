@@ -66,15 +66,7 @@ func unknownStories() []story {
 
 func TestUnknownStories(t *testing.T) {
 	t.Parallel()
-	for _, st := range unknownStories() {
-		t.Run(st.name, func(t *testing.T) {
-			t.Parallel()
-			_, got := st.play()
-			if got.Reason != st.why || !near(st.limit, got.Limit) {
-				t.Errorf("limit %v (%s), want %v (%s)\n%+v", got.Limit, got.Reason, st.limit, st.why, got)
-			}
-		})
-	}
+	tell(t, unknownStories())
 }
 
 func TestRefusalsEndGathering(t *testing.T) {

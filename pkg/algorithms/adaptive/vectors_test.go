@@ -54,6 +54,16 @@ type vectorConfig struct {
 	UpHold       float64 `json:"up_hold"`
 	DriftDownTau float64 `json:"drift_down_tau"`
 	DriftUpTau   float64 `json:"drift_up_tau"`
+
+	// Later than the others: a vector that does not name them is of a controller
+	// without them.
+	BaseOnce float64 `json:"base_once"`
+	Scarce   float64 `json:"scarce"`
+	Waiting  float64 `json:"waiting"`
+	Easy     float64 `json:"easy"`
+	Spare    float64 `json:"spare"`
+	GrowUp   float64 `json:"grow_up"`
+	Fade     float64 `json:"fade"`
 }
 
 func (v *vectorConfig) config() Config {
@@ -71,6 +81,8 @@ func (v *vectorConfig) config() Config {
 		giveUp: v.GiveUp, flatTicks: v.FlatTicks, flatAtMin: tuned().flatAtMin,
 		blindAfter: v.BlindAfter, blindRecent: v.BlindRecent, holdHigh: v.StaleHold, holdLow: v.UpHold,
 		driftDown: v.DriftDownTau, driftUp: v.DriftUpTau,
+		baseOnce: v.BaseOnce, scarce: v.Scarce, waiting: v.Waiting,
+		easy: v.Easy, spare: v.Spare, growUp: v.GrowUp, fade: v.Fade,
 	}
 	return c
 }
@@ -102,8 +114,8 @@ func (v *vectorTick) stats() Stats {
 func vectors(t *testing.T) []vector {
 	t.Helper()
 	files, err := filepath.Glob("testdata/adaptive_ctl_*.json")
-	if err != nil || len(files) != 7 {
-		t.Fatalf("%d vectors, want 7: %v", len(files), err)
+	if err != nil || len(files) != 14 {
+		t.Fatalf("%d vectors, want 14: %v", len(files), err)
 	}
 	all := make([]vector, len(files))
 	for i, name := range files {

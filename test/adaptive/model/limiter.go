@@ -7,13 +7,14 @@ import (
 )
 
 // limiter is the product's own rule of kind adaptive, with a burst_ratio of 0.1:
-// what it admits in virtual time is what rls would. A token bucket of
-// limit*0.1 s + 1 hits without rounding, on which the controller was designed, gives the same
-// figures within 0.02 of goodput at 50 hits/s and more; below, whole hits
-// and a burst smaller by one cost up to 0.04.
+// what it admits in virtual time is what rls would. The token bucket on which the
+// controller was designed holds limit*0.1 s + 1 hits and does not round the limit;
+// it gives the same goodput within 0.02, but for 20 hits/s and less, where the
+// hit less costs up to 0.04.
 type limiter struct {
-	rule  *algorithms.Rule
-	state algorithms.State
+	rule    *algorithms.Rule
+	state   algorithms.State
+	refuses int64 // ns, until when nothing can pass
 }
 
 func newLimiter(b Bounds) (limiter, error) {
@@ -24,10 +25,16 @@ func newLimiter(b Bounds) (limiter, error) {
 	return limiter{rule: rule}, err
 }
 
-func (l *limiter) set(limit float64) { l.rule = l.rule.WithLimit(int64(limit)) }
+func (l *limiter) set(limit float64) {
+	l.rule, l.refuses = l.rule.WithLimit(int64(limit)), 0
+}
 
 func (l *limiter) allow(now float64) bool {
-	state, d := l.rule.Decide(l.state, int64(now*1e9), 1)
-	l.state = state
+	at := int64(now * 1e9)
+	if at < l.refuses {
+		return false
+	}
+	state, d := l.rule.Decide(l.state, at, 1)
+	l.state, l.refuses = state, at+int64(d.RetryAfter)
 	return d.Allowed
 }

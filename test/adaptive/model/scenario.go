@@ -63,8 +63,10 @@ type Scenario struct {
 	Back  int        `json:"back"`  // when it returns, s; 0 = never
 	Probe [2]float64 `json:"probe"` // from and to, of the probe_ figures; zero = none
 
-	// Accept has a bound for some figures, named figure_min or figure_max.
+	// Accept has a bound for some figures, named figure_min or figure_max, as means
+	// of Seeds runs.
 	Accept map[string]float64 `json:"accept"`
+	Seeds  uint64             `json:"seeds"` // 0 = 5
 }
 
 // Merge says how the reports of one second become one.
@@ -97,6 +99,10 @@ func (s *Scenario) capacity() float64 { return float64(s.Servers) / s.ServiceMS 
 
 // Scenarios are the experiments that the controller was designed on.
 func Scenarios() ([]Scenario, error) { return read("scenarios.json") }
+
+// Weak are experiments on services that are hard to steer: of few requests, with
+// answers slower than a tick, or under a goal that tells of trouble late.
+func Weak() ([]Scenario, error) { return read("weak.json") }
 
 // document is a file of scenarios. Each states what differs from the base, whose
 // controller is the defaults.

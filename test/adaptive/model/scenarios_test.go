@@ -1,12 +1,12 @@
 package model
 
-import "testing"
+import (
+	"cmp"
+	"testing"
+)
 
 // The seeds of the runs that are judged. The controller was tuned on others.
-const (
-	firstSeed = 1
-	seedsEach = 5
-)
+const firstSeed = 1
 
 // TestScenarios holds the product's controller to the figures that each scenario
 // states, as means over the seeds.
@@ -18,7 +18,7 @@ func TestScenarios(t *testing.T) {
 			if len(sc.Accept) == 0 {
 				t.Fatal("nothing is asked of it")
 			}
-			for _, miss := range average(t, &sc, "delivered", seedsEach).Misses(sc.Accept) {
+			for _, miss := range average(t, &sc, "delivered", cmp.Or(sc.Seeds, 5)).Misses(sc.Accept) {
 				t.Error(miss)
 			}
 		})
@@ -31,7 +31,11 @@ func all(t *testing.T) []Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scenarios
+	weak, err := Weak()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(scenarios, weak...)
 }
 
 // average is of the runs of the first seeds.
