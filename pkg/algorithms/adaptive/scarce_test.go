@@ -61,3 +61,14 @@ func TestScarceAnswers(t *testing.T) {
 }
 
 func both(first, second Stats) []Stats { return []Stats{first, second} }
+
+// What brings nothing leaves nothing behind.
+func TestNothingToGather(t *testing.T) {
+	t.Parallel()
+	for name, tick := range map[string]Stats{"silence": silent(), "a latency of no answers": few(0), "no median": edited(few(5), func(t *Stats) { t.P50 = 0 })} {
+		_, s := (&story{ticks: times(3, tick)}).play()
+		if s.Gather != (gather{}) || s.Answers != 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}

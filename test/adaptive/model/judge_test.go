@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 )
 
 // TestJudge makes sure that the scenarios can be failed.
@@ -55,22 +57,42 @@ func TestRivals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		goodput float64 // in drop60
+		goodput float64 // in drop60, as late
+		late    float64
 	}{
-		{"static", 0.23},
-		{"aimd", 0.60},
-		{"gradient2", 0.43},
-		{"vegas", 0.78},
-		{"pid", 0.52},
+		{"static", 0.23, 0.762},
+		{"aimd", 0.60, 0.052},
+		{"gradient2", 0.43, 0.181},
+		{"vegas", 0.78, 0.040},
+		{"pid", 0.52, 0.058},
 	}
 	sc := named(t, "drop60")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := average(t, &sc, tt.name, 2)["goodput"]
-			if math.Abs(got-tt.goodput) > 0.06 {
-				t.Errorf("goodput is %.2f, want %.2f", got, tt.goodput)
+			got := average(t, &sc, tt.name, 2)
+			if math.Abs(got["goodput"]-tt.goodput) > 0.06 || math.Abs(got["late"]-tt.late) > 0.035 {
+				t.Errorf("goodput is %.2f and %.3f are late, want %.2f and %.3f", got["goodput"], got["late"], tt.goodput, tt.late)
 			}
 		})
+	}
+}
+
+// TestRivalsWithoutReports: they drift to the start, from above soon, from below late.
+func TestRivalsWithoutReports(t *testing.T) {
+	t.Parallel()
+	for _, from := range []float64{200, 800} {
+		r := rival{bounds: Bounds{Min: 50, Max: 2000, Start: 400}, limit: from, step: static}
+		silent := adaptive.Stats{Interval: 1}
+		var moved int
+		for tick := 1; moved == 0 && tick < 1000; tick++ {
+			if r.Tick(silent) != from {
+				moved = tick
+			}
+		}
+		want := map[float64]int{200: 601, 800: 31}[from]
+		if moved != want || math.Abs(r.limit-400) > math.Abs(from-400) {
+			t.Errorf("from %v it moves in tick %d to %v, want in tick %d", from, moved, r.limit, want)
+		}
 	}
 }
