@@ -166,7 +166,9 @@ func (p Params) checkAdaptive(errs *ParamErrors) {
 		errs.add("min_limit", "is %d, must be at most max_limit, %d", p.MinLimit, p.MaxLimit)
 		return
 	}
-	errs.within("limit", p.Limit, p.MinLimit, p.MaxLimit)
+	if p.Limit < p.MinLimit || p.Limit > p.MaxLimit {
+		errs.add("limit", "is %d, must be %d to %d, its min_limit and max_limit", p.Limit, p.MinLimit, p.MaxLimit)
+	}
 	if burst := p.capacity(p.MaxLimit); burst > MaxCount {
 		errs.add("burst_ratio", "makes a burst of %d at max_limit, must be at most %d", burst, int64(MaxCount))
 	}

@@ -137,7 +137,7 @@ func (m *members) duration(word string, most time.Duration, longest string) *val
 		var wanted string
 		switch {
 		case err != nil:
-			wanted = "a duration like 30s, 5m, 12h, 7d or 2w"
+			wanted = "a duration like 250ms, 30s, 5m, 12h, 7d or 2w"
 		case d <= 0:
 			wanted = "longer than nothing"
 		case d > most:

@@ -78,7 +78,7 @@ var weeksAndDays = regexp.MustCompile(`^(?:(\d{1,5})w)?(?:(\d{1,5})d)?(.*)$`)
 func parsePeriod(text string) (time.Duration, error) {
 	m := weeksAndDays.FindStringSubmatch(text)
 	if m == nil || text == "" {
-		return 0, fmt.Errorf("%q is no duration, want one like 30s, 5m, 12h, 7d or 2w", text)
+		return 0, fmt.Errorf("%q is no duration, want one like 250ms, 30s, 5m, 12h, 7d or 2w", text)
 	}
 	weeks, _ := strconv.Atoi("0" + m[1]) // at most five digits
 	days, _ := strconv.Atoi("0" + m[2])  // at most five digits
@@ -88,7 +88,7 @@ func parsePeriod(text string) (time.Duration, error) {
 	}
 	rest, err := time.ParseDuration(m[3])
 	if err != nil || m[3][0] == '-' || m[3][0] == '+' {
-		return 0, fmt.Errorf("%q is no duration, want one like 30s, 5m, 12h, 7d or 2w", text)
+		return 0, fmt.Errorf("%q is no duration, want one like 250ms, 30s, 5m, 12h, 7d or 2w", text)
 	}
 	return min(period, algorithms.MaxFill) + min(rest, algorithms.MaxFill), nil
 }

@@ -138,6 +138,48 @@ func canceled(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
+// watched counts who waits for its end.
+type watched struct {
+	context.Context
+
+	done    chan struct{}
+	waiting int
+}
+
+func (w *watched) Done() <-chan struct{} { return w.done }
+
+// AfterFunc is what context.AfterFunc looks for.
+func (w *watched) AfterFunc(func()) (stop func() bool) {
+	w.waiting++
+	return func() bool {
+		w.waiting--
+		return true
+	}
+}
+
+// TestStreamWatch: a context that lives long does not remember streams that have
+// been counted.
+func TestStreamWatch(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]*script{
+		"an answer": {answers: []error{nil, io.EOF}}, "not sent": {send: errors.New("not sent"), answers: []error{io.EOF}},
+	} {
+		ctx := &watched{Context: t.Context(), done: make(chan struct{})}
+		s, err := client(t, nil, Options{}).StreamClientInterceptor()(ctx, nil, nil, "/s/m", next.open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := ctx.waiting
+		s.SendMsg(nil) //nolint:errcheck // scripted
+		if name == "an answer" {
+			s.RecvMsg(nil) //nolint:errcheck // scripted
+		}
+		if before != 1 || ctx.waiting != 0 {
+			t.Errorf("%s: %d wait for the end of the context, then %d", name, before, ctx.waiting)
+		}
+	}
+}
+
 // TestStreamAnswered: what ends the context after an answer changes nothing.
 func TestStreamAnswered(t *testing.T) {
 	t.Parallel()

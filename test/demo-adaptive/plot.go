@@ -29,22 +29,22 @@ text { font: 12px sans-serif; fill: #555 }
 .bears { stroke: #888; stroke-dasharray: 5 3 }
 .time { stroke: #2a9d5c; stroke-width: 2 }
 .late { stroke: #e04f3f; stroke-width: 2 }
-.limit { stroke: #3b82d6; stroke-width: 1.5 }
+.limit { stroke: #3b82d6; stroke-width: 4; stroke-opacity: .5 }
 polyline, .key { fill: none }
 @media (prefers-color-scheme: dark) { text { fill: #bbb } }
 `
 
-// curves are what a panel shows. Envoy's own limit is of requests at once, which
-// has no place on an axis of requests a second.
+// curves are what a panel shows, the most important last. Envoy's own limit is of
+// requests at once, which has no place on an axis of requests a second.
 func curves(k loop.Kind) []curve {
 	all := []curve{
+		{"limit", "limit", func(s loop.Second) float64 { return s.Limit }},
 		{"bears", "service bears", func(s loop.Second) float64 { return s.Capacity }},
 		{"late", "late", func(s loop.Second) float64 { return float64(s.Late + s.Failed) }},
 		{"time", "in time", func(s loop.Second) float64 { return float64(s.InTime) }},
-		{"limit", "limit", func(s loop.Second) float64 { return s.Limit }},
 	}
 	if k == loop.Concurrency {
-		return all[:3]
+		return all[1:]
 	}
 	return all
 }

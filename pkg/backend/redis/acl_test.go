@@ -14,26 +14,29 @@ import (
 	"github.com/eb50146d/rls/pkg/algorithms"
 	"github.com/eb50146d/rls/pkg/backend"
 	"github.com/eb50146d/rls/pkg/backend/redis"
+	"github.com/eb50146d/rls/pkg/backend/redis/compat"
 	"github.com/eb50146d/rls/test/proc"
 )
 
-// leastRights is the user that docs/redis.md tells operators to make.
-func leastRights(t *testing.T) []any {
+// toldRights are the commands that docs/redis.md tells operators to make a user
+// by, a line each: what rls needs, and what compat mode needs besides.
+func toldRights(t *testing.T) (commands [][]any) {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/redis.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "\nACL SETUSER ")
-	words, _, ended := strings.Cut(rest, "```")
-	if !found || !ended {
-		t.Fatal("docs/redis.md does not tell of a user")
+	for _, found := range regexp.MustCompile("\n```\n(ACL SETUSER .*)\n```\n").FindAllSubmatch(text, -1) {
+		var command []any
+		for word := range strings.FieldsSeq(string(found[1])) {
+			command = append(command, word)
+		}
+		commands = append(commands, command)
 	}
-	command := []any{"ACL", "SETUSER"}
-	for word := range strings.FieldsSeq(words) {
-		command = append(command, word)
+	if len(commands) != 2 {
+		t.Fatalf("docs/redis.md tells of a user in %d lines, want 2", len(commands))
 	}
-	return command
+	return commands
 }
 
 // TestLeastRights: the user of the docs may do all that rls does.
@@ -47,7 +50,7 @@ func TestLeastRights(t *testing.T) {
 		{"single", func(t *testing.T) (*redis.Redis, []*proc.Redis) {
 			t.Helper()
 			server := ownServer(t)
-			grant(t, server)
+			grant(t, server, 1)
 			return openAs(t, redis.Options{Credentials: credentials, Addrs: []string{server.Addr()}}), []*proc.Redis{server}
 		}},
 		{"cluster", func(t *testing.T) (*redis.Redis, []*proc.Redis) {
@@ -55,7 +58,7 @@ func TestLeastRights(t *testing.T) {
 			c := ownCluster(t)
 			o := redis.Options{Mode: redis.Cluster, Credentials: credentials}
 			for _, m := range c.Masters {
-				grant(t, m)
+				grant(t, m, 1)
 				o.Addrs = append(o.Addrs, m.Addr())
 			}
 			return openAs(t, o), c.Masters
@@ -87,12 +90,7 @@ func TestLeastRights(t *testing.T) {
 			if err := r.Keep(t.Context(), "a rule", nil); err != nil {
 				t.Error(err)
 			}
-			for _, s := range servers {
-				denied, err := connect(t, s, "", "").Do(t.Context(), "ACL", "LOG").Slice()
-				if err != nil || len(denied) > 0 {
-					t.Errorf("redis denied %v, error %v", denied, err)
-				}
-			}
+			checkDenied(t, servers)
 		})
 	}
 }
@@ -100,7 +98,7 @@ func TestLeastRights(t *testing.T) {
 // TestRightsOfScripts: the user of the docs may run every command of the scripts.
 func TestRightsOfScripts(t *testing.T) {
 	t.Parallel()
-	rights := leastRights(t)
+	rights := toldRights(t)[0]
 	files, err := filepath.Glob("lua/*.lua")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts (error %v)", err)
@@ -118,12 +116,69 @@ func TestRightsOfScripts(t *testing.T) {
 	}
 }
 
-func grant(t *testing.T, server *proc.Redis) {
+// TestLeastRightsOfCompat: the user of the docs may do all that compat mode does.
+func TestLeastRightsOfCompat(t *testing.T) {
+	t.Parallel()
+	single, several := ownServer(t), ownCluster(t).Masters
+	for _, test := range []struct {
+		name    string
+		mode    redis.Mode
+		servers []*proc.Redis
+	}{{"single", redis.Single, []*proc.Redis{single}}, {"cluster", redis.Cluster, several}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			o := redis.Options{Mode: test.mode, Credentials: known("rls", "secret"), Budget: patience}
+			for _, s := range test.servers {
+				grant(t, s, 2)
+				o.Addrs = append(o.Addrs, s.Addr())
+			}
+			next, err := redis.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := compat.New(compat.Options{Redis: o, StopIncrement: true, Next: next})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeAfter(t, c)
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			rule := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 10, Window: time.Hour})
+			rule.CountRefused = true
+			for _, hits := range []int64{2, -1} {
+				one := ask("k", rule, hits)
+				one.Legacy = []byte("domain_k_")
+				answers := make([]backend.Answer, 1)
+				c.Decide(t.Context(), &backend.Request{Charge: backend.CountRefused, Asks: []backend.Ask{one}}, answers)
+				if answers[0].Err != nil {
+					t.Errorf("%d hits: %v", hits, answers[0].Err)
+				}
+			}
+			checkDenied(t, test.servers)
+		})
+	}
+}
+
+func checkDenied(t *testing.T, servers []*proc.Redis) {
+	t.Helper()
+	for _, s := range servers {
+		denied, err := connect(t, s, "", "").Do(t.Context(), "ACL", "LOG").Slice()
+		if err != nil || len(denied) > 0 {
+			t.Errorf("redis denied %v, error %v", denied, err)
+		}
+	}
+}
+
+// grant makes the user of the docs by the first so many of their lines.
+func grant(t *testing.T, server *proc.Redis, lines int) {
 	t.Helper()
 	admin := goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2})
 	closeAfter(t, admin)
-	if err := admin.Do(t.Context(), leastRights(t)...).Err(); err != nil {
-		t.Fatal(err)
+	for _, line := range toldRights(t)[:lines] {
+		if err := admin.Do(t.Context(), line...).Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

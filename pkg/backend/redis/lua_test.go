@@ -39,7 +39,7 @@ func TestLuaIsOld(t *testing.T) {
 		"commands": {"DEL", "GET", "HDEL", "HGETALL", "HSET", "LINDEX", "LLEN", "LSET", "LTRIM", "PEXPIRE", "PTTL", "RPUSH", "SET", "TIME"},
 		"library": {
 			"cmsgpack.unpack", "math.abs", "math.ceil", "math.floor", "math.fmod", "math.max", "math.min", "redis.call", "redis.pcall",
-			"string.find", "string.format", "string.gmatch", "string.match", "table.concat", "table.remove",
+			"string.find", "string.format", "string.gmatch", "string.gsub", "string.match", "table.concat", "table.remove",
 		},
 		"functions": {"error", "ipairs", "pcall", "tonumber", "type"},
 	}

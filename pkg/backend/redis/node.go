@@ -22,7 +22,7 @@ const (
 type node struct {
 	breaker
 
-	addr    string
+	addr    string // or the name of the master that sentinels name
 	script  script
 	batcher batcher
 	connect func() *goredis.Client
@@ -42,6 +42,7 @@ func newNode(o *Options, addr string, s script) *node {
 	n.tripped = make(chan struct{}, 1)
 	n.connect = func() *goredis.Client { return goredis.NewClient(clientOptions(o, addr)) }
 	if o.Mode == Sentinel {
+		n.addr = o.Master
 		n.finder = newSentinels(o)
 		n.connect = func() *goredis.Client { return goredis.NewClient(n.finder.clientOptions()) }
 	}
@@ -136,7 +137,9 @@ func (n *node) judge(client *goredis.Client, commands []*command) {
 			}
 		case Timeout, Unavailable:
 			lost++
-			n.struck(weight(k.err))
+			if kind != Timeout || k.size() <= maxItems { // a request of many more takes its time
+				n.struck(weight(k.err))
+			}
 		default:
 		}
 		if kind == ReadOnly || kind == Loading || kind == ClusterDown {
@@ -148,6 +151,15 @@ func (n *node) judge(client *goredis.Client, commands []*command) {
 		}
 	}
 	n.answered()
+}
+
+// size is how many items the command asks about.
+func (k *command) size() int {
+	n := 0
+	for _, c := range k.calls {
+		n += len(c.items)
+	}
+	return n
 }
 
 // faultOf is the kind of a command's error, or else of the first of its items'.
@@ -214,6 +226,7 @@ func (n *node) probe(ctx context.Context) {
 			n.breaker.close()
 			return
 		}
+		n.renew() // a server that answers with an error may no longer be the one
 		n.reportFailure()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/eb50146d/rls/pkg/backend"
@@ -88,6 +90,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("key prefix is %q, must have no braces", o.KeyPrefix)
 	case len(o.Addrs) == 0:
 		return errors.New("redis has no address")
+	case slices.ContainsFunc(o.Addrs, func(addr string) bool { return !strings.HasPrefix(addr, "/") && strings.Contains(addr, "@") }):
+		return errors.New("an address of redis has an @: a password belongs into a URL such as redis://user:password@host, or into a file")
 	case o.Mode == Single && len(o.Addrs) > 1:
 		return fmt.Errorf("a single redis has %d addresses, must have one", len(o.Addrs))
 	case o.Mode == Sentinel && o.Master == "":

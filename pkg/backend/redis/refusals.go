@@ -114,7 +114,7 @@ func (r *Refusals) Decide(ctx context.Context, req *backend.Request, answers []b
 	for i := range req.Asks {
 		ask, a, shard := &req.Asks[i], &answers[i], r.shard(keys[i])
 		switch {
-		case ask.Hits < 0:
+		case ask.Hits < 0, verdict == backend.OverLimit && a.Allowed && ask.Hits > 0: // refunded, or given back
 			shard.refunded(keys[i])
 		case a.Allowed && ask.Hits > 0, refusedCounts(req, ask):
 			shard.forget(keys[i])

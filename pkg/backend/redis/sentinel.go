@@ -61,6 +61,9 @@ func (s *sentinels) ask(ctx context.Context, addr string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sentinelTimeout)
 	defer cancel()
 	found, err := c.GetMasterAddrByName(ctx, s.o.Master).Result()
+	if errors.Is(err, goredis.Nil) {
+		return "", fmt.Errorf("the sentinel %s knows no master %q", addr, s.o.Master)
+	}
 	if err != nil {
 		return "", err
 	}

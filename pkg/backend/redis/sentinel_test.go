@@ -45,6 +45,9 @@ sentinel sentinel-pass guard
 	s := openAt(t, redis.Options{
 		Mode: redis.Sentinel, Master: "the-master", Credentials: known("", "data"), SentinelCredentials: known("", "guard"),
 	}, addrs...)
+	if nodes := s.Stats().Nodes; len(nodes) != 1 || nodes[0].Addr != "the-master" {
+		t.Errorf("the nodes are %+v, want that of the-master", nodes)
+	}
 	rule := yearly(t, backend.OnErrorFail)
 	eventually(t, "readiness", func() bool { return s.Ready(ctx) == nil })
 	eventually(t, "a decision", func() bool { return s.decides(t, rule) })
@@ -68,7 +71,7 @@ sentinel sentinel-pass guard
 		t.Error("the new master has no keys")
 	}
 	wrong := openAt(t, redis.Options{Mode: redis.Sentinel, Master: "another", SentinelCredentials: known("", "guard")}, addrs...)
-	if err := wrong.Ready(ctx); err == nil || !strings.Contains(err.Error(), "another") {
+	if err := wrong.Ready(ctx); err == nil || !strings.Contains(err.Error(), "the sentinel "+addrs[1]+` knows no master "another"`) {
 		t.Errorf("readiness with a master that nobody knows: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ type Stats struct {
 
 // NodeStats are those of one node.
 type NodeStats struct {
-	Addr        string // with sentinels that of the first one
+	Addr        string // with sentinels the name of the master
 	Trips       uint64
 	Asks        uint64
 	Batches     BatchSizes

@@ -98,22 +98,22 @@ func (b *batcher) instant() int64 {
 	return min(max(b.now()/int64(time.Microsecond), 1), algorithms.MaxMicro)
 }
 
-// divide gives each call its lines of a reply.
+// divide gives each call its lines of a reply, which has one for each item. One that
+// has more or fewer says nothing of any.
 func divide(batch []*call, reply string) error {
 	first, lines, _ := strings.Cut(reply, "\n")
 	now, err := strconv.ParseInt(first, 10, 64)
-	if err != nil {
+	items := 0
+	for _, c := range batch {
+		items += len(c.items)
+	}
+	if lines += "\n"; err != nil || strings.Count(lines, "\n") != items || strings.Count(reply, "\n") != items {
 		return errReply
 	}
 	for _, c := range batch {
 		at := 0
 		for range c.items {
-			length := strings.IndexByte(lines[at:], '\n')
-			if length < 0 {
-				length = len(lines) - at
-				lines += "\n"
-			}
-			at += length + 1
+			at += strings.IndexByte(lines[at:], '\n') + 1
 		}
 		c.now, c.lines, lines = now, lines[:at], lines[at:]
 	}

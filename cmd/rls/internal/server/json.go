@@ -8,7 +8,9 @@ import (
 
 	rlspb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -17,11 +19,17 @@ import (
 
 // serveJSON is /json as envoyproxy/ratelimit has it: a RateLimitRequest in
 // proto3 JSON, answered by a RateLimitResponse with status 200, or 429 when over
-// the limit. Whatever fails is 400, with the reason in the log at debug.
+// the limit. Whatever fails is 400, with the reason in the log at debug. But for
+// compat mode it is 503 with the reason where no rule decided, which is no fault
+// of the request.
 func (s *Server) serveJSON(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.answerJSON(w, r)
 	if err != nil {
 		s.log.Debug("refused a request to /json", zap.Error(err))
+		if s.settings.Compat == "" && status.Code(err) == codes.Unavailable {
+			http.Error(w, status.Convert(err).Message(), http.StatusServiceUnavailable)
+			return
+		}
 		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 		return
 	}

@@ -167,9 +167,13 @@ func (s *Server) watchHealth(ctx context.Context) {
 	defer ticker.Stop()
 	var logged time.Time
 	for {
-		if err := s.askStore(ctx); err != nil && s.now().Sub(logged) >= logWaiting {
+		answered := s.answered.Load()
+		switch err := s.askStore(ctx); {
+		case err == nil && !answered && s.store.Redis != nil:
+			s.log.Info("redis is ready")
+		case err != nil && s.now().Sub(logged) >= logWaiting:
 			logged = s.now()
-			s.log.Warn("redis does not answer yet", zap.Error(err), zap.Bool("ready", s.ready()))
+			s.log.Warn("redis is not ready", zap.Error(err), zap.Bool("ready", s.ready()))
 		}
 		setHealth(s.health, s.ready())
 		select {

@@ -93,7 +93,8 @@ func (e *Evaluation) Delay() time.Duration {
 
 // Deciding is the result that a caller should hear of: in a refused request, of
 // those that refused it, the one with the longest wait; else the one with the
-// least remaining. A rule in shadow is heard of only where there is no other. It
+// least remaining. A refused request has nothing to say of a rule that could not
+// decide and has no policy for that: another refused it. A rule in shadow is heard of only where there is no other. It
 // is nil if nothing was decided.
 func (e *Evaluation) Deciding() *Result {
 	var found *Result
@@ -101,6 +102,7 @@ func (e *Evaluation) Deciding() *Result {
 		r := &e.Results[i]
 		switch {
 		case r.Answer == nil:
+		case e.Verdict == backend.OverLimit && r.undecided():
 		case found == nil || e.goesBefore(r, found):
 			found = r
 		}
@@ -134,6 +136,11 @@ func (r *Result) weight() int {
 	default:
 		return 2
 	}
+}
+
+// undecided says that neither the store nor a policy decided.
+func (r *Result) undecided() bool {
+	return r.Answer.Err != nil && r.Limit.OnError == backend.OnErrorFail
 }
 
 // Over says whether the rule refuses the descriptor; one in shadow never does.

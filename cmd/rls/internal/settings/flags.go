@@ -1,10 +1,13 @@
 package settings
 
 import (
+	"errors"
 	"flag"
 	"strings"
 	"time"
 )
+
+const drain = 5 * time.Second
 
 var responseHeaders = []string{"retry-after", "x-ratelimit", "ietf"}
 
@@ -66,8 +69,9 @@ type flags struct {
 
 func (f flags) text(to *string, standard, help string) { f.set.StringVar(to, f.name, standard, help) }
 func (f flags) yes(to *bool, help string)              { f.set.BoolVar(to, f.name, false, help) }
-func (f flags) span(to *time.Duration, help string) {
-	f.set.DurationVar(to, f.name, 5*time.Second, help)
+func (f flags) span(to *time.Duration, standard time.Duration, help string) {
+	*to = standard
+	f.set.Var((*span)(to), f.name, help)
 }
 
 // rules are the settings of rules and their states; false if it has none of the name.
@@ -105,9 +109,9 @@ func (s *Settings) process(f flags) bool {
 	case "pprof":
 		f.yes(&s.PProf, "add /debug/pprof to the operator's pages")
 	case "drain-delay":
-		f.span(&s.DrainDelay, "`time` to go on serving after SIGTERM, while health says NOT_SERVING")
+		f.span(&s.DrainDelay, drain, "`time` to go on serving after SIGTERM, while health says NOT_SERVING")
 	case "drain-timeout":
-		f.span(&s.DrainTimeout, "`time` for requests under way after that")
+		f.span(&s.DrainTimeout, drain, "`time` for requests under way after that")
 	case "log-level":
 		f.text(&s.LogLevel, "info", "least `level` logged: debug, info, warn or error")
 	case "log-values":
@@ -153,5 +157,19 @@ func (l *list) Set(text string) error {
 			*l = append(*l, word)
 		}
 	}
+	return nil
+}
+
+// span is a flag of a duration.
+type span time.Duration
+
+func (s *span) String() string { return time.Duration(*s).String() }
+
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return errors.New("must be a duration with its unit, such as 15ms or 5s")
+	}
+	*s = span(d)
 	return nil
 }

@@ -19,6 +19,7 @@ type Redis struct {
 	SentinelAuth      string
 	SentinelFile      string
 	TLS               bool
+	Plain             bool   // --redis-tls=false was given
 	CA, Cert, Key     string // files
 	SkipHostname      bool
 	PoolSize          int
@@ -120,7 +121,7 @@ func (r *Redis) secrets(f flags, name string) bool {
 func (s *Settings) shared(f flags) bool {
 	switch f.name {
 	case "redis-budget":
-		f.set.DurationVar(&s.Shared.Budget, f.name, redis.DefaultBudget, "longest `time` that a request waits for Redis; then on_error of its rules decides")
+		f.span(&s.Shared.Budget, redis.DefaultBudget, "longest `time` that a request waits for Redis; then on_error of its rules decides")
 	case "redis-key-prefix":
 		f.text(&s.Shared.KeyPrefix, redis.DefaultKeyPrefix, "`text` that every key begins with")
 	case "redis-hash-keys":
@@ -172,12 +173,21 @@ func (r *Redis) check(flag string) error {
 	return nil
 }
 
+// encrypted says whether connections are.
+func (r *Redis) encrypted() bool {
+	return r.TLS || strings.HasPrefix(r.URL, "rediss") && strings.Contains(r.URL, "://")
+}
+
 // checkRedis checks what the redis backend is told.
 func (s *Settings) checkRedis() error {
 	if err := s.Redis.check("--redis"); err != nil {
 		return err
 	}
+	encrypted := s.Redis.encrypted() || s.Legacy.PerSecond && s.Legacy.Second.encrypted()
 	switch {
+	case !encrypted && !s.Redis.Plain && s.Redis.CA+s.Redis.Cert+s.Redis.Key != "":
+		return errors.New("--redis-tls-ca, --redis-tls-cert and --redis-tls-key are for encrypted connections; " +
+			"give a rediss:// URL or --redis-tls, or else --redis-tls=false")
 	case s.Shared.Budget <= 0:
 		return fmt.Errorf("--redis-budget is %v, must be positive", s.Shared.Budget)
 	case s.Legacy.Jitter < 0 || s.Legacy.CacheBytes < 0:

@@ -119,6 +119,7 @@ func (s *Settings) complete(set *flag.FlagSet) {
 	if s.Compat != "" && !given["admin-addr"] {
 		s.AdminAddr = ":6070" // where envoyproxy/ratelimit has it
 	}
+	s.Redis.Plain = given["redis-tls"] && !s.Redis.TLS
 	s.GRPCTLS.complete(given["grpc-tls"])
 	if !s.LimitHeaders {
 		s.LimitHeader, s.RemainingHeader, s.ResetHeader = "", "", ""

@@ -34,6 +34,7 @@ type pilot struct {
 	since     time.Duration // from the last step of all to this one's last look
 	inForce   int64         // the limit
 	logged    int64         // the limit that was logged last
+	looked    bool          // at what all share
 	doubted   time.Time     // when a doubt about the reports was logged last
 	shown     atomic.Pointer[Standing]
 }
@@ -65,7 +66,7 @@ func (p *pilot) take(b *rules.Bound, now time.Time) {
 	p.many = b.ManyKeys()
 	b.Flow = p.flow
 	if fresh {
-		p.told = false
+		p.looked = false
 		p.memory = memory{State: p.config.Start()}
 		p.inForce = b.Limit().Limit.Limit()
 		p.logged = p.inForce
@@ -188,12 +189,15 @@ func (p *pilot) apply(moved time.Time) {
 	p.show(limit)
 }
 
+// unlogged is the limit logged last when one was read back, which is no move.
+const unlogged = -1
+
 // worthALine is by what share a limit has to move until it is logged again.
 const worthALine = 0.1
 
 func (p *pilot) logMove(limit int64) {
-	if !p.told && !p.memory.At.IsZero() {
-		p.logged, p.told = limit, true
+	if p.logged == unlogged {
+		p.logged = limit
 	}
 	if math.Abs(float64(limit-p.logged)) <= worthALine*float64(p.logged) {
 		return

@@ -30,6 +30,9 @@ func (p *pilot) recall(data []byte, now time.Time) {
 		return
 	}
 	p.memory, p.alone = m, false
+	if !p.looked {
+		p.looked, p.logged = true, unlogged
+	}
 }
 
 // longest is more than any age that matters.

@@ -22,13 +22,8 @@ func serverOptions(s *settings.Redis, flag string) (redis.Options, error) {
 		return o, fmt.Errorf("%s-url: %w", flag, err)
 	}
 	o.PoolSize = s.PoolSize
-	switch user, password := split(s.Auth); {
-	case s.Auth != "":
-		o.Credentials = fixed(user, password)
-	case s.PasswordFile != "":
-		o.Credentials = fromFile(s.Username, s.PasswordFile)
-	case s.Username != "" || s.Password != "":
-		o.Credentials = fixed(s.Username, s.Password)
+	if o.Credentials, err = credentials(s, flag, o.Credentials); err != nil {
+		return o, err
 	}
 	switch user, password := split(s.SentinelAuth); {
 	case s.SentinelAuth != "":
@@ -54,24 +49,25 @@ func serverOptions(s *settings.Redis, flag string) (redis.Options, error) {
 
 // place reads a URL, or an address as envoyproxy/ratelimit takes it.
 func place(s *settings.Redis) (redis.Options, error) {
-	if strings.Contains(s.URL, "://") {
-		return redis.ParseURL(s.URL)
+	mode, err := modeOf(s.Type)
+	if err != nil {
+		return redis.Options{}, err
 	}
-	o := redis.Options{Addrs: strings.Split(s.URL, ",")}
-	switch strings.ToLower(s.Type) {
-	case "", "single":
-		if len(o.Addrs) != 1 {
-			return o, errors.New("a single redis has several addresses, must have one")
+	if strings.Contains(s.URL, "://") {
+		o, err := redis.ParseURL(s.URL)
+		if err == nil && s.Type != "" && mode != o.Mode {
+			err = fmt.Errorf("its scheme is not that of the type %q; leave the type out", s.Type)
 		}
-	case "sentinel":
-		o.Mode, o.Master, o.Addrs = redis.Sentinel, o.Addrs[0], o.Addrs[1:]
-		if len(o.Addrs) == 0 {
-			return o, errors.New("must be the master's name and the sentinels' addresses, with commas between")
-		}
-	case "cluster":
-		o.Mode = redis.Cluster
-	default:
-		return o, fmt.Errorf("the type is %q, must be single, sentinel or cluster", s.Type)
+		return o, err
+	}
+	o := redis.Options{Mode: mode, Addrs: strings.Split(s.URL, ",")}
+	switch {
+	case mode == redis.Single && len(o.Addrs) != 1:
+		return o, errors.New("a single redis has several addresses, must have one")
+	case mode == redis.Sentinel && len(o.Addrs) == 1:
+		return o, errors.New("must be the master's name and the sentinels' addresses, with commas between")
+	case mode == redis.Sentinel:
+		o.Master, o.Addrs = o.Addrs[0], o.Addrs[1:]
 	}
 	socket := strings.ToLower(s.Socket)
 	for _, addr := range o.Addrs {
@@ -83,6 +79,19 @@ func place(s *settings.Redis) (redis.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+func modeOf(word string) (redis.Mode, error) {
+	switch strings.ToLower(word) {
+	case "", "single":
+		return redis.Single, nil
+	case "sentinel":
+		return redis.Sentinel, nil
+	case "cluster":
+		return redis.Cluster, nil
+	default:
+		return 0, fmt.Errorf("the type is %q, must be single, sentinel or cluster", word)
+	}
 }
 
 // split reads [user:]password.

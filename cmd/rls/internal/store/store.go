@@ -36,6 +36,9 @@ func Open(s *settings.Settings, now func() int64, log *zap.Logger) (*Store, erro
 	keep := local.New(local.Options{Now: now, MaxKeys: s.LocalMaxKeys})
 	st := &Store{Backend: keep, Local: keep}
 	if s.Backend != "redis" {
+		if s.Redis.URL != "" {
+			log.Warn("--redis-url is given, but --backend is local: each replica counts for itself; --backend redis shares limits")
+		}
 		return st, nil
 	}
 	if err := st.share(s, now, log); err != nil {

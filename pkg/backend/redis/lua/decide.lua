@@ -48,7 +48,7 @@ local function alone(i)
       lines[i + 1] = usage or value or ''
     end
   end
-  if err then lines[i + 1] = '!' .. err end
+  if err then lines[i + 1] = told(err) end
 end
 
 -- decided decides item i of a group on what it starts from.
@@ -127,7 +127,7 @@ local function together(group)
       outcome.err = write(KEYS[i], rules[items[i]][1], found.value, outcome.new, outcome.reset)
     end
     if outcome.err then
-      lines[i + 1] = '!' .. outcome.err
+      lines[i + 1] = told(outcome.err)
     else
       lines[i + 1] = thought[k].line .. (spared and mark .. spared[k].line or '')
     end

@@ -11,7 +11,7 @@ for i = 1, #KEYS do
     if known and debt <= rule[7] then
       debt = debt + rule[5]
       local done = redis.pcall('SET', key, format(int, now + debt), 'PX', ttl_of(debt))
-      line = done.err and '!' .. done.err or value or ''
+      line = done.err and told(done.err) or value or ''
     end
   end
   lines[i + 1] = line

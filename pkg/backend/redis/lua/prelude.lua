@@ -22,7 +22,7 @@
 -- Every number is an integer below 2^53, which a double holds exactly; tostring and
 -- % are not exact, these formats and fmod are.
 local floor, ceil, fmod, min, max = math.floor, math.ceil, math.fmod, math.min, math.max
-local format, find, match, gmatch = string.format, string.find, string.match, string.gmatch
+local format, find, match, gmatch, gsub = string.format, string.find, string.match, string.gmatch, string.gsub
 local concat, two53 = table.concat, 9007199254740992
 
 -- int is half as dear as %.0f, but goes through a C long, which may have 32 bits.
@@ -35,5 +35,12 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 local lines = { format(int, now) }
+
+-- told is the line of an error. Redis 6.2 writes some behind the name of the script
+-- and before the end of a line, which no line may have in it.
+local function told(err)
+  err = gsub(err, '^@%S+: %d+: %-?', '')
+  return '!' .. gsub(err, '%c+', '')
+end
 
 local function ttl_of(reset) return format(int, ceil(reset / 1000) + slack) end
