@@ -51,17 +51,18 @@ func TestRD02ClusterDown(t *testing.T) {
 	}
 }
 
-// TestRD02NodeLost has a master end, and another one take over its slots much later:
-// the slots are asked for as long as that takes, although nobody is sent to it.
+// TestRD02NodeLost has the only master end that rls was told of, and another one take
+// over its slots much later: the others are asked for the slots as long as that takes.
 func TestRD02NodeLost(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t)
-	s := openCluster(t, c, redis.Options{Budget: soon})
+	s := openCluster(t, c, redis.Options{})
+	told := openAt(t, redis.Options{Mode: redis.Cluster, KeyPrefix: s.prefix}, c.Masters[0].Addr())
 	rule := yearly(t, backend.OnErrorFail)
-	eventually(t, "readiness", func() bool { return s.Ready(t.Context()) == nil })
+	eventually(t, "readiness", func() bool { return told.Ready(t.Context()) == nil })
 	key := keyOn(s.prefix, 0)
 	decides := func() bool {
-		_, answers := s.decide(t, backend.AllOrNothing, ask(key, rule, 1))
+		_, answers := told.decide(t, backend.AllOrNothing, ask(key, rule, 1))
 		return answers[0].Err == nil
 	}
 	eventually(t, "a decision", decides)
@@ -71,7 +72,7 @@ func TestRD02NodeLost(t *testing.T) {
 	}
 	eventually(t, "an open breaker", func() bool {
 		decides()
-		return slices.ContainsFunc(s.Stats().Nodes, func(n redis.NodeStats) bool { return n.Open })
+		return slices.ContainsFunc(told.Stats().Nodes, func(n redis.NodeStats) bool { return n.Open })
 	})
 	for _, m := range []int{1, 2} {
 		s.do(t, m, "CONFIG", "RESETSTAT")

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,4 +124,29 @@ func TestClusterReady(t *testing.T) {
 	if used := s.spread(t); used != 3 || len(s.Stats().Nodes) != 3 {
 		t.Errorf("keys are on %d of the 3 masters, the backend knows %+v", used, s.Stats().Nodes)
 	}
+}
+
+// TestReadyIsWhole wants every slot served before anything is ready.
+func TestReadyIsWhole(t *testing.T) {
+	t.Parallel()
+	cluster := ownCluster(t)
+	s := openCluster(t, cluster, redis.Options{})
+	s.do(t, 0, "CLUSTER", "DELSLOTS", 7)
+	half := openAt(t, redis.Options{Mode: redis.Cluster, Budget: patience}, cluster.Masters[0].Addr())
+	if err := half.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "slots that no node serves") {
+		t.Errorf("without a slot: %v", err)
+	}
+	s.do(t, 0, "CLUSTER", "ADDSLOTS", 7)
+	if err := half.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRD01ClusterLater has nobody ask while no node answers: the slots are asked for
+// again and again.
+func TestRD01ClusterLater(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t, "127.0.0.1:1")
+	openAt(t, redis.Options{Mode: redis.Cluster}, p.Addr())
+	eventually(t, "three attempts", func() bool { return p.Opened() >= 3 })
 }

@@ -48,9 +48,13 @@ func TestErrorsByPolicy(t *testing.T) {
 			s.plant(t, "bad", func(key string) error { return s.client.Set(t.Context(), key, "x", time.Hour).Err() })
 			bad := ask("bad", failing, 1)
 			bad.Mode = test.mode
+			before := s.Stats().Nodes[0].Asks
 			verdict, answers := s.decide(t, backend.AllOrNothing, bad, ask("good", r, test.hits))
 			if verdict != test.verdict || answers[0].Err == nil || !strings.Contains(answers[0].Err.Error(), "WRONGTYPE") {
 				t.Errorf("verdict is %d, want %d: %+v", verdict, test.verdict, answers)
+			}
+			if got := s.Stats().Nodes[0].Asks - before; got != 2 {
+				t.Errorf("%d asks, want the two alone: Redis knows the policy", got)
 			}
 			_, answers = s.decide(t, backend.AllOrNothing, ask("good", r, 0))
 			if answers[0].Remaining != test.left {

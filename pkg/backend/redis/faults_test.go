@@ -64,6 +64,32 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
+// TestForeignEqualKeys has two rules of a request ask about a key that holds something
+// else: both fail, and what it holds stays.
+func TestForeignEqualKeys(t *testing.T) {
+	t.Parallel()
+	for name, p := range kinds(5, time.Hour) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, shared.shared, redis.Options{})
+			one := newRule(t, p)
+			two := *one
+			two.OnError = backend.OnErrorAllow // another rule
+			s.plant(t, "k", func(key string) error { return s.client.HSet(t.Context(), key, "f", "v").Err() })
+			s.plant(t, "k", func(key string) error { return s.client.PExpire(t.Context(), key, time.Hour).Err() })
+			_, answers := s.decide(t, backend.AllOrNothing, ask("k", one, 1), ask("k", &two, 1))
+			for i := range answers {
+				if redis.KindOf(answers[i].Err) != redis.WrongType {
+					t.Errorf("ask %d: %+v", i, answers[i])
+				}
+			}
+			if got := s.client.HGet(t.Context(), s.prefix+"1{}k", "f").Val(); got != "v" {
+				t.Errorf("the field holds %q now", got)
+			}
+		})
+	}
+}
+
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	r, err := redis.New(redis.Options{Addrs: []string{"127.0.0.1:1"}})

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -46,75 +45,6 @@ func TestLocalRefusalGivesBack(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestGiveBackAfterAnotherAlignment charges a window that began with its first hit by
-// a rule whose windows are the epoch's, as after a reload, and gives that back.
-func TestGiveBackAfterAnotherAlignment(t *testing.T) {
-	t.Parallel()
-	clock := backendtest.NewClock()
-	s := open(t, shared.shared, redis.Options{Now: clock.Now})
-	first := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 5, Window: time.Hour, FirstHit: true})
-	epoch := newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 5, Window: time.Hour})
-	for i, rules := range [][2]*backend.Rule{{first, epoch}, {epoch, first}} {
-		key := strconv.Itoa(i)
-		s.admitted(t, 1, ask(key, rules[0], 1))
-		clock.Advance(time.Second)
-		allowed, back := s.Part(t, key, rules[1], 2)
-		back()
-		if _, answers := s.decide(t, backend.Look, ask(key, rules[1], 0)); !allowed || answers[0].Used != 1 {
-			t.Errorf("key %d: allowed %t, then %d hits are held, want the 1 of before", i, allowed, answers[0].Used)
-		}
-	}
-}
-
-// TestGiveBackAfterAStepBack charges a state that lies ahead of the clock, and gives
-// that back.
-func TestGiveBackAfterAStepBack(t *testing.T) {
-	t.Parallel()
-	for name, p := range kinds(5, time.Hour) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for i, step := range []time.Duration{time.Second, time.Hour, 3 * time.Hour} {
-				clock := backendtest.NewClock()
-				s := open(t, shared.shared, redis.Options{Now: clock.Now})
-				rule := newRule(t, p)
-				s.admitted(t, 1, ask("k", rule, 1))
-				clock.Advance(-step)
-				_, answers := s.decide(t, backend.AllOrNothing, ask("k", rule, 0)) // heals
-				before := answers[0].Used
-				allowed, back := s.Part(t, "k", rule, 2)
-				back()
-				if _, answers := s.decide(t, backend.Look, ask("k", rule, 0)); allowed != (before <= 3) || answers[0].Used != before {
-					t.Errorf("step %d: allowed %t, then %d hits are held, want %d", i, allowed, answers[0].Used, before)
-				}
-			}
-		})
-	}
-}
-
-// TestStepBackBeforeGiveBack has the clock step back between a charge and its
-// give-back: no less is held than without either.
-func TestStepBackBeforeGiveBack(t *testing.T) {
-	t.Parallel()
-	for name, p := range kinds(5, time.Hour) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, step := range []time.Duration{time.Second, 20 * time.Minute, time.Hour, 3 * time.Hour} {
-				clock := backendtest.NewClock()
-				s := open(t, shared.shared, redis.Options{Now: clock.Now})
-				rule := newRule(t, p)
-				s.admitted(t, 1, ask("k", rule, 1), ask("twin", rule, 1))
-				_, back := s.Part(t, "k", rule, 3)
-				clock.Advance(-step)
-				back()
-				_, answers := s.decide(t, backend.Look, ask("k", rule, 0), ask("twin", rule, 0))
-				if got, want := answers[0].Used, answers[1].Used; got < want {
-					t.Errorf("%v back: %d hits are held, without the charge %d", step, got, want)
-				}
-			}
-		})
 	}
 }
 

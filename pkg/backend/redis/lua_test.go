@@ -1,6 +1,8 @@
 package redis_test
 
 import (
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // TestLuaIsOld holds the scripts to what Redis 6.2 has: each of these commands and
@@ -59,3 +62,42 @@ func TestLuaIsOld(t *testing.T) {
 }
 
 var comments = regexp.MustCompile(`--[^\n]*`)
+
+// TestCounterShare compares the division of a counter's oldest hits with exact arithmetic,
+// over all numbers that it is for.
+func TestCounterShare(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("lua/counter.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	function, _, ok := strings.Cut(string(text), "-- sub_window is")
+	if !ok {
+		t.Fatal("the function is not where it was")
+	}
+	script := goredis.NewScript("local floor, fmod, two53 = math.floor, math.fmod, 9007199254740992\n" + function + `
+local got = {}
+for i = 1, #ARGV, 3 do got[#got + 1] = string.format('%.0f', share(tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))) end
+return got`)
+	client := connect(t, shared.shared, "", "")
+	r := rand.New(rand.NewPCG(1, 2))
+	var args []any
+	var want []string
+	for range 1000 {
+		count, whole := r.Int64N(1<<35>>r.IntN(36)+1), 1+r.Int64N(1<<45>>r.IntN(46))
+		part := whole - r.Int64N(whole+1)>>r.IntN(46)
+		args = append(args, count, part, whole)
+		n := new(big.Int).Mul(big.NewInt(count), big.NewInt(part))
+		n.Add(n, big.NewInt(whole-1)).Div(n, big.NewInt(whole))
+		want = append(want, n.String())
+	}
+	got, err := script.Run(t.Context(), client, nil, args...).StringSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("share(%v, %v, %v) is %s, want %s", args[3*i], args[3*i+1], args[3*i+2], got[i], want[i])
+		}
+	}
+}

@@ -28,6 +28,40 @@ func TestTryAgain(t *testing.T) {
 	}
 }
 
+// TestRedirect hands a call on to the node that an error names. Where that is for good
+// the slot is known from then on.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	type outcome struct {
+		Taken, Asking, Alone, Known, Stale bool
+		Hops                               uint8
+	}
+	for _, row := range []struct {
+		text string
+		want outcome
+	}{
+		{"MOVED 7 h:2", outcome{Taken: true, Known: true, Stale: true, Hops: 2}},
+		{"ASK 7 h:2", outcome{Taken: true, Asking: true, Alone: true, Hops: 2}},
+		{"MOVED 16384 h:2", outcome{Asking: true, Alone: true, Hops: 1}},
+		{"MOVED 7", outcome{Asking: true, Alone: true, Hops: 1}},
+		{"ERR of another kind", outcome{Asking: true, Alone: true, Hops: 1}},
+	} {
+		t.Run(row.text, func(t *testing.T) {
+			t.Parallel()
+			to := &node{addr: "h:2"}
+			to.batcher = batcher{node: to, queue: make(chan *call, 1), closed: make(chan struct{})}
+			c := &cluster{stale: make(chan struct{}, 1), nodes: map[string]*node{to.addr: to}}
+			call := newCall()
+			call.asking, call.alone, call.hops = true, true, 1 // as after an ASK
+			err := c.redirect(&node{addr: "h:1"}, call, protocolError(row.text))
+			got := outcome{err == nil, call.asking, call.alone, c.slots[7].Load() == to, len(c.stale) == 1, call.hops}
+			if diff := cmp.Diff(row.want, got); diff != "" || len(to.batcher.queue) == 1 != got.Taken {
+				t.Errorf("%d calls wait; (-want +got):\n%s", len(to.batcher.queue), diff)
+			}
+		})
+	}
+}
+
 // TestComplete gives an address that has no host that of the node which told it.
 func TestComplete(t *testing.T) {
 	t.Parallel()

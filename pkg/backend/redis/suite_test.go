@@ -47,6 +47,29 @@ func TestTheBeginningOfTime(t *testing.T) {
 	}
 }
 
+// TestAnotherAlignment has windows of the epoch and windows that begin with their first
+// hit take turns on a key, as after reloads.
+func TestAnotherAlignment(t *testing.T) {
+	t.Parallel()
+	clock := backendtest.NewClock()
+	store, model := openForSuite(t, backendtest.Config{Now: clock.Now}), backendtest.NewModel(clock.Now)
+	var rules [2]*backend.Rule
+	for i := range rules {
+		rules[i] = newRule(t, algorithms.Params{Kind: algorithms.FixedWindow, Limit: 5, Window: time.Second, FirstHit: i == 1})
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for step := range 2000 {
+		clock.Advance(time.Duration(r.Int64N(300_000)) * time.Microsecond)
+		req := &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{ask("k", rules[r.IntN(2)], r.Int64N(5)-1)}}
+		want, got := make([]backend.Answer, 1), make([]backend.Answer, 1)
+		model.Decide(t.Context(), req, want)
+		store.Decide(t.Context(), req, got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("step %d, %d hits (-want +got):\n%s", step, req.Asks[0].Hits, diff)
+		}
+	}
+}
+
 // counted counts the asks that it is given.
 type counted struct {
 	backend.Backend
