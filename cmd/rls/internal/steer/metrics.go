@@ -23,7 +23,7 @@ func NewCollector(s *Steering) *Collector {
 		limit:     desc("limit", "Limit in force of an adaptive rule, in hits per unit of the rule."),
 		delivered: desc("delivered_rate", "Hits a second that the target of an adaptive rule answered well, as last reported."),
 		latency:   desc("latency_seconds", "Smoothed latency that an adaptive rule steers by: the median, or the quantile of its threshold. None before the first report."),
-		baseline:  desc("baseline_seconds", "Latency that an adaptive rule takes for its target's without a queue. None where a threshold is set."),
+		baseline:  desc("baseline_seconds", "Median latency that an adaptive rule takes for its target's without a queue; its goal is twice that, unless a threshold is set."),
 		reporters: desc("reporters", "Reporters of an adaptive rule's target that were heard in the last tick."),
 		age:       desc("report_age_seconds", "How long ago the interval ended of which the last reports tell. None before the first report."),
 		reason:    desc("reason", "Always 1; the label says why the limit of an adaptive rule is where it is.", "reason"),
