@@ -2,7 +2,9 @@ package feedback_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"os"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -19,7 +21,10 @@ func Example() {
 	if err != nil {
 		return
 	}
-	observer, err := feedback.New(conn, feedback.Options{Target: "search"})
+	observer, err := feedback.New(conn, feedback.Options{
+		Target:  "search",
+		OnError: func(err error) { fmt.Fprintln(os.Stderr, "reporting to rls:", err) }, // as the application logs
+	})
 	if err != nil {
 		return
 	}

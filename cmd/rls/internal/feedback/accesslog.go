@@ -19,6 +19,7 @@ type accessLog struct {
 	clock    clock
 	now      time.Time // when the last message came in
 	samples  []placed
+	stranger string // the first names in the last message that no rule has
 }
 
 // placed is a sample of a target.
@@ -116,6 +117,9 @@ func (l *accessLog) entry(b []byte) {
 	}
 	if len(l.samples) == first {
 		l.skip(SkipUnknownTarget)
+		if l.stranger == "" {
+			l.stranger = string(e.names())
+		}
 	}
 }
 
@@ -144,6 +148,7 @@ func (l *accessLog) book() {
 // drop forgets the samples. The next message may be hours away, so the memory of a
 // large one goes now.
 func (l *accessLog) drop() {
+	l.stranger = ""
 	clear(l.samples)
 	if l.samples = l.samples[:0]; cap(l.samples) > keptSamples {
 		l.samples = nil

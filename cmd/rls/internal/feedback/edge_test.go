@@ -60,11 +60,26 @@ func upstream(w http.ResponseWriter, r *http.Request) {
 	case "/error":
 		rest(r.Context(), upstreamTakes)
 		w.WriteHeader(http.StatusServiceUnavailable)
+	case "/grpc/ok":
+		answerGRPC(w, r, "0")
+	case "/grpc/failed":
+		answerGRPC(w, r, "13")
+	case "/grpc/unavailable": // with no answer, the status is in the headers
+		w.Header().Set("Grpc-Status", "14")
 	case "/reset":
 		panic(http.ErrAbortHandler)
 	default:
 		rest(r.Context(), upstreamTakes)
 	}
+}
+
+// answerGRPC has a status behind its answer.
+func answerGRPC(w http.ResponseWriter, r *http.Request, status string) {
+	w.Header().Set("Trailer", "Grpc-Status")
+	rest(r.Context(), upstreamTakes)
+	w.Write([]byte("answer"))             //nolint:errcheck // Envoy tells
+	http.NewResponseController(w).Flush() //nolint:errcheck // as that
+	w.Header().Set("Grpc-Status", status)
 }
 
 // edge is a real Envoy whose rls and upstream are of this process.
@@ -90,7 +105,11 @@ func newEdge(t *testing.T) *edge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up := httptest.NewServer(http.HandlerFunc(upstream))
+	up := httptest.NewUnstartedServer(http.HandlerFunc(upstream))
+	up.Config.Protocols = &http.Protocols{}
+	up.Config.Protocols.SetHTTP1(true)
+	up.Config.Protocols.SetUnencryptedHTTP2(true)
+	up.Start()
 	t.Cleanup(up.Close)
 	var ports proc.Ports
 	e := &edge{t: t}
@@ -116,7 +135,7 @@ func newEdge(t *testing.T) *edge {
 func (e *edge) start() {
 	e.t.Helper()
 	e.book = NewBook(time.Now)
-	e.book.SetTargets([]string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/held", "/tagged", "/none"})
+	e.book.SetTargets([]string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/held", "/tagged", "/none", "/grpc/failed", "/grpc/unavailable", "/grpc/ok"})
 	s := New(Config{Book: e.book, Log: zap.NewNop()})
 	g := grpc.NewServer(grpc.ForceServerCodecV2(codec.New()))
 	s.Register(g)

@@ -1,6 +1,10 @@
 package feedback
 
-import "time"
+import (
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
 
 // Tags of what is read of a StreamAccessLogsMessage; all else is passed over.
 const (
@@ -11,10 +15,12 @@ const (
 	nodeID            = 1<<3 | length
 	logsEntry         = 1<<3 | length
 
-	entryCommon   = 1<<3 | length
-	entryResponse = 4<<3 | length
-	responseCode  = 1<<3 | length
-	wrapperValue  = 1<<3 | varint
+	entryCommon      = 1<<3 | length
+	entryResponse    = 4<<3 | length
+	responseCode     = 1<<3 | length
+	responseHeaders  = 4<<3 | length
+	responseTrailers = 5<<3 | length
+	wrapperValue     = 1<<3 | varint
 
 	commonStart      = 5<<3 | length
 	commonSent       = 8<<3 | length
@@ -39,6 +45,7 @@ const (
 	numberedFlags    = 32 // more than there are
 	targetsKey       = "rls.targets"
 	targetsNamespace = "envoy.filters.http.ratelimit"
+	statusKey        = "grpc-status"
 )
 
 // entry is what is read of one HTTPAccessLogEntry. Its bytes are those of the
@@ -50,11 +57,13 @@ type entry struct {
 	delivered span // the last byte to the client
 	duration  span // of the whole; Envoys before 1.26 do not say it
 	flags     flagSet
-	code      uint32 // HTTP; 0: none was sent
-	kind      uint32 // envoy.data.accesslog.v3.AccessLogType
-	partial   bool   // the request goes on
-	targets   []byte // that rls wrote into its answer
-	tag       []byte // that the operator put into the log's configuration
+	code      uint32     // HTTP; 0: none was sent
+	header    codes.Code // grpc-status there, which an answer that is nothing else has; OK if the log does not have it
+	trailer   codes.Code // grpc-status there
+	kind      uint32     // envoy.data.accesslog.v3.AccessLogType
+	partial   bool       // the request goes on
+	targets   []byte     // that rls wrote into its answer
+	tag       []byte     // that the operator put into the log's configuration
 }
 
 func (e *entry) decode(b []byte) bool {
@@ -67,23 +76,6 @@ func (e *entry) decode(b []byte) bool {
 		case entryResponse:
 			w.bad = !e.response(w.b)
 		}
-	}
-	return !w.bad
-}
-
-func (e *entry) response(b []byte) bool {
-	w := wire{rest: b}
-	for w.next() {
-		if w.tag != responseCode {
-			continue
-		}
-		value := wire{rest: w.b}
-		for value.next() {
-			if value.tag == wrapperValue {
-				e.code = uint32(value.n) //nolint:gosec // protobuf drops the high bits of a 32-bit field
-			}
-		}
-		w.bad = value.bad
 	}
 	return !w.bad
 }

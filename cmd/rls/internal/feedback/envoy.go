@@ -44,6 +44,9 @@ func (s *Service) StreamAccessLogs(stream grpc.ServerStream) error {
 			if err := stream.RecvMsg(l); err != nil {
 				return ended(err)
 			}
+			if l.stranger != "" {
+				s.warnUnknown(l.stranger, w)
+			}
 			l.book()
 		}
 	})

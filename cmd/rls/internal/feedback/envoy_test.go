@@ -22,16 +22,16 @@ func TestEnvoy(t *testing.T) {
 	e := newEdge(t)
 	var held time.Duration
 	for range n {
-		for _, path := range []string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied"} {
+		for _, path := range []string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/grpc/failed", "/grpc/unavailable", "/grpc/ok"} {
 			e.get(path, nil)
 		}
 		held = max(held, e.get("/held", http.Header{"X-Tenant": {"a\xff\xfeb"}}))
 		e.get("/tagged", http.Header{"X-Targets": {"/tagged"}})
 		e.get("/none", http.Header{"X-Targets": {"/none"}})
 	}
-	e.until("entries", func() bool { return e.book.Stats().Entries >= 9*n })
+	e.until("entries", func() bool { return e.book.Stats().Entries >= 12*n })
 	stats := e.book.Stats()
-	if stats.Entries != 9*n || stats.Skipped[SkipDenied] != n || stats.Skipped[SkipNoUpstream] != n || stats.Skipped[SkipMalformed] != 0 {
+	if stats.Entries != 12*n || stats.Skipped[SkipDenied] != n || stats.Skipped[SkipNoUpstream] != n || stats.Skipped[SkipMalformed] != 0 {
 		t.Errorf("%+v", stats)
 	}
 	for _, row := range []struct {
@@ -45,6 +45,9 @@ func TestEnvoy(t *testing.T) {
 		{"/timeout", 0, n, n, time.Second / 2, 0}, // of a second, part of which the connection may take
 		{"/refused", 0, n, 0, 0, 0},
 		{"/reset", 0, n, 0, 0, 0},
+		{"/grpc/failed", 0, n, n, upstreamTakes, 0},
+		{"/grpc/unavailable", 0, n, 0, 0, 0},
+		{"/grpc/ok", n, 0, n, upstreamTakes, 0},
 		{"/held", n, 0, n, upstreamTakes, held - queueHolds},
 		{"/tagged", n, 0, n, upstreamTakes, 0},
 	} {

@@ -1,12 +1,14 @@
 package feedback
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	accesslogpb "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 	alspb "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -62,13 +64,20 @@ func mergedCases(tb testing.TB) []string {
 	common := func(number protowire.Number, field string) string { return part(1, part(number, field)) }
 	metadata := func(fields string) string { return common(17, part(1, part(1, targetsNamespace)+part(2, fields))) }
 	b := part(2, part(3, "b"))
+	grpc := func(number protowire.Number, status string) string {
+		return part(4, part(number, part(1, statusKey)+status))
+	}
 	var cases []string
 	for _, also := range []string{
 		common(16, "\x60\x00"),                                    // no longer rate_limited
 		common(16, "\x60\x00") + common(16, "\x18\x01"),           // but timed out
 		common(16, "\x60\x00") + common(8, "\x10\x07"),            // sent 7 ns later
 		common(16, "\x60\x00") + part(4, part(1, "\x08\xf7\x03")), // 503
-		common(16, "\x60\x00") + metadata(""),                     // other metadata, without targets
+		common(16, "\x60\x00") + grpc(4, part(2, "14")),           // UNAVAILABLE
+		common(16, "\x60\x00") + grpc(5, part(2, "13")) + grpc(4, part(2, "14")),
+		common(16, "\x60\x00") + grpc(5, part(2, "13")) + grpc(5, ""), // INTERNAL, and then nothing
+		common(16, "\x60\x00") + grpc(5, part(2, "13x")),
+		common(16, "\x60\x00") + metadata(""), // other metadata, without targets
 		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)),
 		common(16, "\x60\x00") + metadata(part(1, b+part(1, targetsKey))),                              // the value first
 		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b+part(2, "\x20\x01"))),          // a boolean in its place
@@ -117,6 +126,8 @@ func standard(m *accesslogpb.HTTPAccessLogEntry) *entry {
 		partial: c.GetIntermediateLogEntry(), //nolint:staticcheck // what old Envoys say
 		targets: []byte(c.GetMetadata().GetFilterMetadata()[targetsNamespace].GetFields()[targetsKey].GetStringValue()),
 		tag:     []byte(c.GetCustomTags()[targetsKey]),
+		header:  numbered(m.GetResponse().GetResponseHeaders()[statusKey]),
+		trailer: numbered(m.GetResponse().GetResponseTrailers()[statusKey]),
 	}
 	flags := c.GetResponseFlags().ProtoReflect()
 	fields := flags.Descriptor().Fields()
@@ -126,6 +137,11 @@ func standard(m *accesslogpb.HTTPAccessLogEntry) *entry {
 		}
 	}
 	return e
+}
+
+func numbered(status string) codes.Code {
+	n, _ := strconv.ParseUint(status, 10, 8)
+	return codes.Code(n)
 }
 
 // FuzzReport wants of any report that it is refused, or books what can be reckoned

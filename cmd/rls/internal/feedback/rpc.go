@@ -3,6 +3,7 @@ package feedback
 import (
 	"context"
 
+	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -18,7 +19,7 @@ func (s *Service) ReportLatency(ctx context.Context, q *feedbackv1.ReportLatency
 	err = s.safely(func() error {
 		outcome, err := s.book(w, q.GetReport())
 		if outcome == UnknownTarget {
-			err = s.unknown(q.GetReport().GetTarget())
+			err = s.notFound(q.GetReport().GetTarget())
 		}
 		answer = &feedbackv1.ReportLatencyResponse{Dropped: outcome.words()}
 		return err
@@ -79,16 +80,34 @@ func (s *Service) book(w who, q *feedbackv1.Report) (Outcome, error) {
 	}
 	outcome := b.add(r)
 	b.counts.reports[outcome].Add(1)
+	if outcome == UnknownTarget {
+		s.warnUnknown(r.target, w)
+	}
 	return outcome, nil
+}
+
+// warnUnknown names one target that no rule has: a faulty configuration makes many
+// reports, and the counters cannot say which it is.
+func (s *Service) warnUnknown(target string, from who) {
+	s.unknown.once(s.config.Book.now(), func() {
+		known, _ := s.fewKnown()
+		s.config.Log.Warn("report about a target that no adaptive rule has",
+			zap.String("target", clip(target)), zap.String("from", from.name()), zap.Strings("known", known))
+	})
 }
 
 // fewTargets is how many are named to somebody who asked for another.
 const fewTargets = 10
 
-func (s *Service) unknown(target string) error {
-	known, more := s.config.Book.Targets(), ""
+func (s *Service) fewKnown() (known []string, more string) {
+	known = s.config.Book.Targets()
 	if len(known) > fewTargets {
-		known, more = known[:fewTargets], " and others"
+		return known[:fewTargets], " and others"
 	}
+	return known, ""
+}
+
+func (s *Service) notFound(target string) error {
+	known, more := s.fewKnown()
 	return status.Errorf(codes.NotFound, "no adaptive rule has the target %q: report about one of %q%s, or set adaptive.target of a rule to it", target, known, more)
 }

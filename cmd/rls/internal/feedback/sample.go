@@ -1,7 +1,10 @@
 package feedback
 
 import (
+	"cmp"
 	"time"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 )
@@ -56,15 +59,18 @@ func (e *entry) judge() (sample, Skip) {
 	sent, hasSent := e.sent.within(longestDuration)
 	answered, hasAnswered := e.answered.within(longestDuration)
 	hasAnswered = hasAnswered && e.code != 0
+	status := cmp.Or(e.trailer, e.header)
 	s := sample{failed: true}
 	ended := total
 	switch {
 	case e.flags.any(timeouts), e.flags.any(idle) && hasSent && !hasAnswered:
 		s.took(sent, total, hasSent)
+	case hasAnswered && status == codes.Canceled:
+		return sample{}, SkipClientGone
 	case hasAnswered:
 		ended = min(answered, total)
-		s.failed = e.code >= 500 || e.flags.any(broken)
-		s.took(sent, answered, hasSent)
+		s.failed = e.code >= 500 || e.flags.any(broken) || fault(status)
+		s.took(sent, answered, hasSent && status != codes.Unavailable)
 	case e.flags.any(gone):
 		return sample{}, SkipClientGone
 	case e.flags.any(broken | refused):
@@ -78,6 +84,17 @@ func (e *entry) judge() (sample, Skip) {
 		s.timed, s.ended, s.logged = true, start+ended, start+total
 	}
 	return s, notSkipped
+}
+
+// fault says whether a gRPC status is the target's fault, as pkg/feedback has it.
+// UNAVAILABLE says nothing of the target's pace.
+func fault(status codes.Code) bool {
+	switch status {
+	case codes.Unknown, codes.DeadlineExceeded, codes.Internal, codes.Unavailable, codes.DataLoss:
+		return true
+	default:
+		return false
+	}
 }
 
 // took notes a latency from one time of the request to another. An answer before

@@ -104,6 +104,56 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestGRPC: an answer with HTTP status 200 may be an error, where the log has gRPC's.
+func TestGRPC(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name            string
+		header, trailer string // "" is none
+		skip            Skip
+		failed, latency bool
+	}{
+		{"no gRPC", "", "", notSkipped, false, true},
+		{"OK", "", "0", notSkipped, false, true},
+		{"CANCELLED", "", "1", SkipClientGone, false, false},
+		{"UNKNOWN", "", "2", notSkipped, true, true},
+		{"INVALID_ARGUMENT", "", "3", notSkipped, false, true},
+		{"DEADLINE_EXCEEDED", "", "4", notSkipped, true, true},
+		{"NOT_FOUND", "", "5", notSkipped, false, true},
+		{"ALREADY_EXISTS", "", "6", notSkipped, false, true},
+		{"PERMISSION_DENIED", "", "7", notSkipped, false, true},
+		{"RESOURCE_EXHAUSTED of the upstream, as its 429", "", "8", notSkipped, false, true},
+		{"FAILED_PRECONDITION", "", "9", notSkipped, false, true},
+		{"ABORTED", "", "10", notSkipped, false, true},
+		{"OUT_OF_RANGE", "", "11", notSkipped, false, true},
+		{"UNIMPLEMENTED", "", "12", notSkipped, false, true},
+		{"INTERNAL", "", "13", notSkipped, true, true},
+		{"UNAVAILABLE", "", "14", notSkipped, true, false},
+		{"DATA_LOSS", "", "15", notSkipped, true, true},
+		{"UNAUTHENTICATED", "", "16", notSkipped, false, true},
+		{"in the headers", "13", "", notSkipped, true, true},
+		{"in both", "13", "14", notSkipped, true, false},
+		{"beyond a byte", "", "270", notSkipped, false, true}, // 256 + 14
+		{"no number", "", "fourteen", notSkipped, false, true},
+	} {
+		m := made(200, 1, 41, 50, nil)
+		for status, to := range map[string]*map[string]string{row.header: &m.Response.ResponseHeaders, row.trailer: &m.Response.ResponseTrailers} {
+			if status != "" {
+				*to = map[string]string{"x": "13", statusKey: status}
+			}
+		}
+		got, skip := decoded(t, m).judge()
+		if skip != row.skip || got.failed != row.failed || got.latency != row.latency {
+			t.Errorf("%s: skipped as %q, %+v", row.name, skip, got)
+		}
+	}
+	denied := made(200, none, none, 1, &accesslogpb.ResponseFlags{RateLimited: true})
+	denied.Response.ResponseHeaders = map[string]string{statusKey: "14"}
+	if _, skip := decoded(t, denied).judge(); skip != SkipDenied {
+		t.Errorf("refused by rls: skipped as %q", skip)
+	}
+}
+
 // TestOtherEntries are no requests that have ended, or say no time.
 func TestOtherEntries(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,8 @@ type Service struct {
 	config  Config
 	closing chan struct{}
 	close   sync.Once
-	warned  warned
+	refused warned
+	unknown warned
 }
 
 // New makes a Service.
@@ -60,7 +61,7 @@ func (s *Service) begin(ctx context.Context) (who, error) {
 	w, err := s.config.Allow.admit(ctx)
 	if err != nil {
 		s.config.Book.counts.reports[NotAllowed].Add(1)
-		s.warned.once(s.config.Book.now(), func() { s.config.Log.Warn("report refused", zap.Error(err)) })
+		s.refused.once(s.config.Book.now(), func() { s.config.Log.Warn("report refused", zap.Error(err)) })
 		return who{}, err
 	}
 	if len(*s.config.Book.targets.Load()) == 0 {

@@ -38,10 +38,10 @@ func newFeedbackMetrics(b *feedback.Book) feedbackMetrics {
 	return feedbackMetrics{
 		book: b,
 		reports: prometheus.NewDesc("rls_feedback_reports_total",
-			"Reports of agents, by what became of them, and calls and streams of those that may not report.", []string{"outcome"}, nil),
+			"Reports of agents, by what became of them, and calls and streams of those that may not report. The log names unknown targets.", []string{"outcome"}, nil),
 		entries: prometheus.NewDesc("rls_feedback_access_log_entries_total", "Entries of Envoy's access log.", nil, nil),
 		skipped: prometheus.NewDesc("rls_feedback_access_log_skipped_total",
-			"Of these, the ones that say nothing about a target, by reason.", []string{"reason"}, nil),
+			"Of these, the ones that say nothing about a target, by reason. The log names unknown targets.", []string{"reason"}, nil),
 	}
 }
 
