@@ -49,6 +49,7 @@ type replacesNode struct {
 
 type adaptiveNode struct {
 	at                               *yaml.Node
+	odd                              bool          // as a limit's
 	min, max, burstRatio, errorRatio *value[int64] // the ratios in thousandths
 	target                           *value[string]
 	latencyAt                        *yaml.Node
@@ -138,7 +139,7 @@ func (m *members) limit(at *yaml.Node) *limitNode {
 
 func (m *members) adaptive(at *yaml.Node) *adaptiveNode {
 	a := &adaptiveNode{
-		at: at, min: m.count("min_limit", 1, maxUint32), max: m.count("max_limit", 1, maxUint32), target: m.text("target"),
+		at: at, odd: m.odd, min: m.count("min_limit", 1, maxUint32), max: m.count("max_limit", 1, maxUint32), target: m.text("target"),
 		burstRatio: m.thousandths("burst_ratio", 1_000_000, "at most 1000"), errorRatio: m.thousandths("error_ratio", 999, "below 1"),
 	}
 	m.inner("latency", latencyShape, func(at *yaml.Node, m *members) {

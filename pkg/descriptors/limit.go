@@ -170,11 +170,7 @@ func isTarget(name string) bool {
 func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	a := l.adaptive
 	if a == nil || a.min == nil || a.max == nil {
-		at := l.at
-		if a != nil {
-			at = a.at
-		}
-		c.reader.errorf(incompleteRule, at, r.Path, "an adaptive rule needs adaptive: {min_limit: …, max_limit: …}")
+		c.noBounds(l, r.Path)
 		return false
 	}
 	if a.latencyAt != nil && a.threshold == nil {
@@ -184,15 +180,7 @@ func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 	p.MinLimit, p.MaxLimit = a.min.is, a.max.is
 	p.BurstNum, p.BurstDen = a.burstRatio.or(1000), 1000
 	p.Overdraft = l.overdraft.or(0)
-	r.Adaptive = &Adaptive{Target: a.target.or(""), ErrorRatio: float64(a.errorRatio.or(50)) / 1000, Threshold: a.threshold.or(0)}
-	if r.Adaptive.Target == "" {
-		r.Adaptive.Target = r.Label()
-	}
-	if t := r.Adaptive.Target; !isTarget(t) {
-		f := c.reader.errorf(invalidName, a.at, r.Path, "adaptive.target is %q", t)
-		f.Wanted = "at most " + strconv.Itoa(maxTarget) + " bytes of printable text without a comma or a space at an end, since answers list targets; " +
-			"unless set it is the rule's name or path"
-	}
+	r.Adaptive = &Adaptive{Target: c.target(r, a), ErrorRatio: float64(a.errorRatio.or(50)) / 1000, Threshold: a.threshold.or(0)}
 	if a.threshold != nil {
 		r.Adaptive.Quantile = 0.99
 		if a.quantile.or("") == "0.5" {
@@ -200,4 +188,34 @@ func (c *compiler) adaptive(r *Rule, l *limitNode, p *algorithms.Params) bool {
 		}
 	}
 	return true
+}
+
+// noBounds reports an adaptive rule without a bound, unless a word was refused that
+// may stand for it.
+func (c *compiler) noBounds(l *limitNode, path string) {
+	a := l.adaptive
+	switch {
+	case l.odd || a != nil && a.odd:
+	case a == nil:
+		c.reader.errorf(incompleteRule, l.at, path, "an adaptive rule needs adaptive: {min_limit: …, max_limit: …}")
+	case a.min == nil && a.max == nil:
+		c.reader.errorf(incompleteRule, a.at, path, "adaptive needs a min_limit and a max_limit")
+	case a.min == nil:
+		c.reader.errorf(incompleteRule, a.at, path, "adaptive needs a min_limit beside its max_limit")
+	default:
+		c.reader.errorf(incompleteRule, a.at, path, "adaptive needs a max_limit beside its min_limit")
+	}
+}
+
+// target is what reports call the service of an adaptive rule.
+func (c *compiler) target(r *Rule, a *adaptiveNode) string {
+	target, text, at := a.target.or(""), "target is %q", a.target.node()
+	if target == "" {
+		target, text, at = r.Label(), "target is not set, so it is the rule's name or path, %q", a.at
+	}
+	if !isTarget(target) {
+		c.reader.errorf(invalidName, at, r.Path, text, target).Wanted = "at most " + strconv.Itoa(maxTarget) +
+			" bytes of printable text without a comma or a space at an end, since answers list targets"
+	}
+	return target
 }

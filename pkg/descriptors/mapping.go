@@ -83,7 +83,7 @@ func (m *members) stranger(key *yaml.Node) {
 	case slices.Contains(theirWords, word) && !m.shape.ours:
 		r.warnf(wrongLevel, key, m.path, "%s means nothing in %s and is ignored", word, name)
 	case slices.Contains(theirWords, word) || slices.Contains(ourWords, word):
-		r.errorf(misplacedWord, key, m.path, "%s does not belong in %s", word, name).Wanted = oneOf(m.shape.words)
+		r.errorf(misplacedWord, key, m.path, "%s belongs in %s, not in %s", word, oneOf(homes(word)), name)
 	default:
 		f := r.errorf(unknownKey, key, m.path, "unknown word %q in %s", word, name)
 		f.Wanted, f.Nearest = oneOf(m.shape.words), nearest(word, m.shape.words)
@@ -170,6 +170,8 @@ func describe(n *yaml.Node) string {
 		return "empty"
 	case len(text) > most:
 		return strconv.Quote(string(text[:most]) + "…")
+	case typeOf(n) == intType, typeOf(n) == floatType: // quotes would be taken for those of the file
+		return n.Value
 	default:
 		return strconv.Quote(n.Value)
 	}

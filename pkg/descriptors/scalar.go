@@ -108,10 +108,13 @@ func (m *members) choice(word string, choices []string) *value[string] {
 func (m *members) count(word string, low, high int64) *value[int64] {
 	wanted := "a whole number from " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)
 	return scalar(m, word, func(n *yaml.Node) (int64, fault) {
-		if typeOf(n) != intType {
+		v, err := parseInt(n.Value)
+		switch {
+		case typeOf(n) == textType && err == nil:
+			return 0, mistyped(n, wanted+", without quotes")
+		case typeOf(n) != intType:
 			return 0, mistyped(n, wanted)
 		}
-		v, err := parseInt(n.Value)
 		if err != nil || v < low || v > high {
 			return 0, fault{class: typeMismatch, wanted: wanted}
 		}

@@ -1,5 +1,7 @@
 package descriptors
 
+import "slices"
+
 // The words of envoyproxy/ratelimit, which takes each of them at any level and
 // ignores it where it means nothing; and ours, which are errors there.
 var (
@@ -36,3 +38,14 @@ var (
 	}
 	latencyShape = &shape{name: "latency", words: []string{"quantile", "threshold"}, ours: true}
 )
+
+// homes are the names of the mappings that take a word.
+func homes(word string) []string {
+	var names []string
+	for _, s := range []*shape{fileShape, defaultsShape, descriptorShape, limitShape, replacesShape, adaptiveShape, latencyShape} {
+		if slices.Contains(s.words, word) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}

@@ -79,7 +79,7 @@ func TestAL03Zero(t *testing.T) {
 			if k.window {
 				return
 			}
-			if got := findings(t, k.rule(5, "minute", "burst: 0")); len(got) != 1 || !strings.Contains(got[0], "burst is \"0\", must be") {
+			if got := findings(t, k.rule(5, "minute", "burst: 0")); len(got) != 1 || !strings.Contains(got[0], "burst is 0, must be") {
 				t.Errorf("rls check says %q of burst: 0, want what it must be", got)
 			}
 		})
