@@ -28,7 +28,7 @@ generate: ## write the Go code of the .proto files beside them, and add what is 
 bench: ## compare the CPU time of a request with a no-op server's, and measure memory per key
 	@go run ./test/bench
 
-bench-adaptive: ## compare the adaptive controller with classic ones in a simulation
+bench-adaptive: ## compare adaptive limits with static ones and classic controllers in a simulation
 	@go run ./test/adaptive
 
 demo: deps ## send requests through the real Envoy with the example rules

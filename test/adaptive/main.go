@@ -38,11 +38,11 @@ func run(out io.Writer, first, seeds uint64) error {
 
 // table has a row a scenario and a column a controller.
 func table(out io.Writer, scenarios []model.Scenario, first, seeds uint64) error {
-	fmt.Fprintf(out, "goodput / late answers %% / s to shrink / s to recover, means of %d runs; - is never\n", seeds)
+	legend(out, scenarios, seeds)
 	contenders := model.Contenders()
-	fmt.Fprintf(out, "%-21s", "")
+	fmt.Fprintf(out, "\n%-21s", "")
 	for _, c := range contenders {
-		fmt.Fprintf(out, " %-20s", c.Name)
+		fmt.Fprintf(out, " %-20s", title(c.Name))
 	}
 	fmt.Fprintln(out)
 	for _, sc := range scenarios {
@@ -53,6 +53,30 @@ func table(out io.Writer, scenarios []model.Scenario, first, seeds uint64) error
 		fmt.Fprintf(out, "%-21s %s\n", sc.Name, strings.Join(cells, " "))
 	}
 	return nil
+}
+
+// legend says what the figures, the columns and the rows are.
+func legend(out io.Writer, scenarios []model.Scenario, seeds uint64) {
+	fmt.Fprintf(out, `A simulated service under each limit. A cell has, as means of %d runs:
+  what was answered in time, as a share of what could have been (1 is the best)
+  / late answers, %% of the admitted
+  / seconds from a fall of capacity until the limit is down, where there is one
+  / seconds from its return until answers are back, where there is one; - is never
+Columns: rls is what the product does, static a limit that does not move, the others are classic controllers.
+Rows: if not said otherwise the service bears 500 requests/s, and 750 are offered.
+`, seeds)
+	for _, sc := range scenarios {
+		fmt.Fprintf(out, "  %-21s %s\n", sc.Name, sc.About)
+	}
+}
+
+// title is what a column is called: the product's controller is not known by its own
+// name to those who use it.
+func title(contender string) string {
+	if contender == "delivered" {
+		return "rls"
+	}
+	return contender
 }
 
 // row is a cell for each controller.

@@ -30,7 +30,8 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// TestTable has a row a scenario and a cell a controller.
+// TestTable has a line about each scenario, then a row a scenario and a cell a
+// controller, of which rls is one.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	scenarios, err := model.Scenarios()
@@ -45,11 +46,20 @@ func TestTable(t *testing.T) {
 	if err := table(&out, scenarios, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[2], "steady ") || !strings.HasPrefix(lines[3], "underload ") {
-		t.Fatalf("the table is\n%s", out.String())
+	about, rows, _ := strings.Cut(strings.TrimSpace(out.String()), "\n\n")
+	for _, sc := range scenarios {
+		if sc.About == "" || !strings.Contains(about, sc.Name) || !strings.Contains(about, sc.About) {
+			t.Errorf("nothing is said about %s:\n%s", sc.Name, about)
+		}
 	}
-	for _, line := range lines[2:] {
+	lines := strings.Split(rows, "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "steady ") || !strings.HasPrefix(lines[2], "underload ") {
+		t.Fatalf("the table is\n%s", rows)
+	}
+	if diff := cmp.Diff([]string{"static", "aimd", "gradient2", "vegas", "pid", "rls"}, strings.Fields(lines[0])); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	for _, line := range lines[1:] {
 		if cells := strings.Count(line, " / "); cells != len(model.Contenders()) {
 			t.Errorf("%d cells, want %d: %s", cells, len(model.Contenders()), line)
 		}

@@ -1,77 +1,13 @@
 package steer_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/eb50146d/rls/cmd/rls/internal/steer"
-	"github.com/eb50146d/rls/pkg/backend/redis"
-	"github.com/eb50146d/rls/test/proc"
 )
-
-// board is Redis as the replicas of one test share it. Turns end when the test says
-// so, or when Redis thinks that the second is over.
-type board struct {
-	*redis.Redis
-
-	t      *testing.T
-	server *proc.Redis
-	client *goredis.Client
-}
-
-func newBoard(t *testing.T) *board {
-	t.Helper()
-	path, err := proc.FindRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ports proc.Ports
-	server, err := proc.StartRedis(context.WithoutCancel(t.Context()), path, &ports)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &board{t: t, server: server, client: goredis.NewClient(&goredis.Options{Addr: server.Addr(), Protocol: 2})}
-	if b.Redis, err = redis.New(redis.Options{Addrs: []string{server.Addr()}, Budget: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, end := range []func() error{b.client.Close, b.Close, server.Stop} {
-			if err := end(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return b
-}
-
-// key finds the one key whose name ends so.
-func (b *board) key(suffix string) string {
-	b.t.Helper()
-	keys, err := b.client.Keys(b.t.Context(), "*"+suffix).Result()
-	if err != nil || len(keys) != 1 {
-		b.t.Fatalf("keys %q (error %v), want one that ends in %s", keys, err, suffix)
-	}
-	return keys[0]
-}
-
-// Share has turns that only the test ends, so that no wall clock matters.
-func (b *board) Share(ctx context.Context, name, replica string, row []byte, _ time.Duration) (redis.Shared, error) {
-	return b.Redis.Share(ctx, name, replica, row, time.Hour) //nolint:wrapcheck // a test
-}
-
-func (b *board) endTurn() {
-	b.t.Helper()
-	if err := b.client.Del(b.t.Context(), b.key(":turn")).Err(); err != nil {
-		b.t.Fatal(err)
-	}
-}
 
 // together lets a second pass on two replicas, of which one hears the reporter, and
 // has the other steer.
@@ -173,97 +109,6 @@ func TestOlderRows(t *testing.T) {
 	}
 }
 
-// TestAlone: without Redis each steers by itself from where all were, and they meet
-// again after it.
-func TestAlone(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	w := newWorld(t, oneRule, b, "one")
-	for range 3 {
-		w.busy()
-		b.endTurn()
-	}
-	shared := w.limit()
-	down := make(chan struct{})
-	broken := &failing{board: b, down: down}
-	alone := newWorld(t, oneRule, broken, "one")
-	alone.second()
-	b.endTurn()
-	if got := alone.limit(); got != shared {
-		t.Fatalf("limit %d, want %d", got, shared)
-	}
-	close(down)
-	for range 5 {
-		alone.busy()
-	}
-	grown := alone.limit()
-	if grown <= shared {
-		t.Errorf("limit %d after five healthy seconds without Redis, was %d", grown, shared)
-	}
-	if n := alone.logs.FilterMessageSnippet("by itself").Len(); n != 1 {
-		t.Errorf("%d lines say that the replica is by itself, want 1", n)
-	}
-	if got := alone.Standings()[0]; got.ReportAge > 1 {
-		t.Errorf("the last report is %v s old, want one of this second", got.ReportAge)
-	}
-	alone.second()
-	if got := alone.Standings()[0].ReportAge; got != 1 {
-		t.Errorf("the last report is %v s old, want 1", got)
-	}
-	broken.down = make(chan struct{})
-	b.age(time.Minute)
-	alone.second()
-	if got := alone.limit(); got != grown {
-		t.Errorf("limit %d after Redis came back with an old state, want %d", got, grown)
-	}
-	if got := alone.Standings()[0].ReportAge; got != 2 {
-		t.Errorf("the last report is %v s old, want 2", got)
-	}
-	if n := alone.logs.FilterMessageSnippet("together again").Len(); n != 1 {
-		t.Errorf("%d lines say that the replicas are together again, want 1", n)
-	}
-}
-
-// age makes the state that is shared older.
-func (b *board) age(by time.Duration) {
-	b.t.Helper()
-	key := b.key(":state")
-	data, err := b.client.Get(b.t.Context(), key).Bytes()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var state map[string]any
-	if err := json.Unmarshal(data, &state); err != nil {
-		b.t.Fatal(err)
-	}
-	state["at"] = time.Now().Add(-by)
-	if data, err = json.Marshal(state); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := b.client.Set(b.t.Context(), key, data, time.Hour).Err(); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// TestOldState: after a pause of all replicas the news are as old as they are, and
-// the limit is where it was: the pause was no silence in which it would have drifted.
-func TestOldState(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	w := newWorld(t, oneRule, b, "one")
-	w.busy()
-	b.endTurn()
-	b.age(50 * time.Minute)
-	restarted := newWorld(t, oneRule, b, "two")
-	restarted.second()
-	if got := restarted.Standings()[0].ReportAge; got < 2990 || got > 3060 {
-		t.Errorf("the last report is %v s old, want 50 minutes", got)
-	}
-	if got, want := restarted.limit(), w.limit(); got != want {
-		t.Errorf("limit %d, want %d", got, want)
-	}
-}
-
 // TestEveryRuleIsSteered: those that Redis does not answer for, too.
 func TestEveryRuleIsSteered(t *testing.T) {
 	t.Parallel()
@@ -299,103 +144,6 @@ func TestKeepFails(t *testing.T) {
 	}
 	if got, want := w.limit(), alone.limit(); got != want {
 		t.Errorf("limit %d after five steps that were not kept, want %d", got, want)
-	}
-}
-
-type keepless struct{ *board }
-
-func (keepless) Keep(context.Context, string, []byte) error { return errors.New("not kept") }
-
-// TestNoReportsNoSay: a replica that has heard nothing while Redis was away does not
-// overrule what was kept there.
-func TestNoReportsNoSay(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	w := newWorld(t, oneRule, b, "one")
-	for range 5 {
-		w.busy()
-		b.endTurn()
-	}
-	want := w.limit()
-	b.age(time.Minute)
-	down := make(chan struct{})
-	close(down)
-	broken := &failing{board: b, down: down}
-	restarted := newWorld(t, oneRule, broken, "two")
-	for range 7 {
-		restarted.second()
-	}
-	broken.down = make(chan struct{})
-	restarted.second()
-	if got := restarted.limit(); got != want {
-		t.Errorf("limit %d after Redis came back, want %d as before", got, want)
-	}
-}
-
-// TestNewsWin: of two replicas that were without Redis the one that heard reports is
-// followed, whichever has the first turn.
-func TestNewsWin(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	down := make(chan struct{})
-	knows, ignorant := &failing{board: b, down: make(chan struct{})}, &failing{board: b, down: down}
-	close(down)
-	one := newWorld(t, oneRule, knows, "one")
-	one.busy()
-	b.endTurn()
-	b.age(time.Minute)
-	knows.down = down
-	for range 10 {
-		one.busy()
-	}
-	want := one.limit()
-	two := newWorld(t, oneRule, ignorant, "two")
-	two.second()
-	knows.down, ignorant.down = make(chan struct{}), make(chan struct{})
-	two.second() // has the turn, and knows nothing better than what was kept
-	one.second() // does not follow
-	b.endTurn()
-	two.second() // reads of it
-	one.second()
-	if a, b := one.limit(), two.limit(); a != want || b != want {
-		t.Errorf("limits %d and %d, want %d", a, b, want)
-	}
-	b.endTurn()
-	one.second()
-	two.second()
-	if a, b := one.limit(), two.limit(); a != want || b != want {
-		t.Errorf("limits %d and %d a second later, want %d", a, b, want)
-	}
-}
-
-// TestAgeOfStandstill: when nobody steers, the news grow old.
-func TestAgeOfStandstill(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	w := newWorld(t, oneRule, b, "one")
-	w.busy()
-	b.age(time.Minute)
-	w.second() // has no turn
-	if got := w.Standings()[0].ReportAge; got < 59 || got > 90 {
-		t.Errorf("the last report is %v s old, want a minute", got)
-	}
-}
-
-// failing is a board whose server does not answer while down is closed.
-type failing struct {
-	*board
-
-	down chan struct{}
-}
-
-func (f *failing) Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (redis.Shared, error) {
-	select {
-	case <-f.down:
-		ended, cancel := context.WithCancel(ctx)
-		cancel()
-		return f.Redis.Share(ended, name, replica, row, turn) //nolint:wrapcheck // a test
-	default:
-		return f.board.Share(ctx, name, replica, row, turn)
 	}
 }
 

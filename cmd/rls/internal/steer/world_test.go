@@ -108,3 +108,21 @@ func (w *world) second() {
 func answers(started, ok, errors uint64, latency time.Duration) adaptive.Row {
 	return adaptive.Row{Started: started, OK: ok, Errors: errors, Latency: adaptive.TwoPoint(ok+errors, latency.Seconds(), latency.Seconds())}
 }
+
+// busy is a healthy second in which more is asked for than the limit lets through.
+func (w *world) busy() {
+	n := w.limit()
+	w.pass(int(n), 100)
+	w.now = w.now.Add(time.Second)
+	w.report("a", 0, answers(uint64(n), uint64(n), 0, 20*time.Millisecond), true)
+	w.Tick(w.t.Context())
+}
+
+// overload is a second in which the target answers few requests, and slowly.
+func (w *world) overload(delivered uint64) {
+	n := w.limit()
+	w.pass(int(n), 100)
+	w.now = w.now.Add(time.Second)
+	w.report("a", 0, answers(uint64(n), delivered, 0, time.Second), true)
+	w.Tick(w.t.Context())
+}
