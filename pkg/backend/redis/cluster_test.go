@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/eb50146d/rls/pkg/algorithms"
@@ -139,6 +140,36 @@ func TestReadyIsWhole(t *testing.T) {
 	s.do(t, 0, "CLUSTER", "ADDSLOTS", 7)
 	if err := half.Ready(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNotOfItsMode: a server of another mode than the options' says what to give.
+func TestNotOfItsMode(t *testing.T) {
+	t.Parallel()
+	var warnings []string
+	warn := func(text string) { warnings = append(warnings, text) }
+	node := shared.cluster.Masters[0].Addr()
+	alone := openAt(t, redis.Options{Warn: warn, Budget: patience}, node)
+	for range 2 {
+		if err := alone.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	want := "redis " + node + " is a node of a cluster, and other nodes have most keys: give a redis-cluster URL, or the type cluster"
+	if diff := cmp.Diff([]string{want}, warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if err := openAt(t, redis.Options{Mode: redis.Cluster, Budget: patience, Warn: func(text string) { t.Error(text) }}, node).Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s, err := proc.StartSentinel(context.WithoutCancel(t.Context()), shared.path, t.TempDir(), &shared.ports, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopAfter(t, s)
+	if err := openAt(t, redis.Options{Budget: patience}, s.Addr()).Ready(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "redis "+s.Addr()+" is a sentinel: give a redis-sentinel URL") {
+		t.Errorf("a sentinel: %v", err)
 	}
 }
 

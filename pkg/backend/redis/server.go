@@ -36,7 +36,7 @@ func (n *node) ready(ctx context.Context) error {
 	return nil
 }
 
-// check reads INFO.
+// check reads INFO. A cluster of a single node does without redirections.
 func (n *node) check(info string) error {
 	version := infoField(info, "redis_version")
 	major, rest, _ := strings.Cut(version, ".")
@@ -45,6 +45,12 @@ func (n *node) check(info string) error {
 	b, errB := strconv.Atoi(minor)
 	if errA != nil || errB != nil || a < oldestMajor || a == oldestMajor && b < oldestMinor {
 		return fmt.Errorf("redis is of version %q, must be at least %d.%d", version, oldestMajor, oldestMinor)
+	}
+	switch mode := infoField(info, "redis_mode"); {
+	case mode == "sentinel":
+		return fmt.Errorf("redis %s is a sentinel: give a redis-sentinel URL", n.addr)
+	case mode == "cluster" && n.batcher.moved == nil:
+		n.warn(fmt.Sprintf("redis %s is a node of a cluster, and other nodes have most keys: give a redis-cluster URL, or the type cluster", n.addr))
 	}
 	policy := infoField(info, "maxmemory_policy")
 	if policy != "noeviction" && policy != "" {

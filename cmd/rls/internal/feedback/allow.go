@@ -32,10 +32,10 @@ func ParseAllow(list []string) (Allow, error) {
 			network, err = ip.WithZone("").Unmap().Prefix(ip.Unmap().BitLen())
 		}
 		switch {
-		case err == nil && !network.Addr().Is4In6():
+		case err == nil && !network.Addr().Is4In6() && !nobody(network):
 			a.networks = append(a.networks, network)
 		case text == "" || notAName(text):
-			return Allow{}, fmt.Errorf("%q is no CIDR, no address, and no name of a certificate", text)
+			return Allow{}, fmt.Errorf("%q is no CIDR, no address, and no name of a certificate; all addresses are 0.0.0.0/0,::/0", text)
 		default:
 			a.names = append(a.names, text)
 		}
@@ -43,11 +43,14 @@ func ParseAllow(list []string) (Allow, error) {
 	return a, nil
 }
 
+// nobody is true of 0.0.0.0 and ::, which are meant for everybody and are nobody's.
+func nobody(network netip.Prefix) bool { return network.IsSingleIP() && network.Addr().IsUnspecified() }
+
 // notAName is true of what was meant for an address: it has a slash or a colon,
-// and is no URI, or it has nothing but digits and dots.
+// and is no URI, or it has nothing but digits, dots and stars.
 func notAName(text string) bool {
 	uri := strings.Contains(text, "://")
-	return !uri && (strings.ContainsAny(text, "/:") || strings.Trim(text, "0123456789.") == "")
+	return !uri && (strings.ContainsAny(text, "/:") || strings.Trim(text, "0123456789.*") == "")
 }
 
 // Names says whether the list has a name of a certificate, which only helps where

@@ -19,14 +19,14 @@ import (
 func TestParseAllow(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{
-		"10.0.0.0/8", "10.1.2.3/8", "192.0.2.1", "2001:db8::/32", "2001:db8::1", "::ffff:192.0.2.1", "spiffe://mesh/ns/app", "app.mesh", "gateway", "10.example",
+		"10.0.0.0/8", "10.1.2.3/8", "192.0.2.1", "2001:db8::/32", "2001:db8::1", "::ffff:192.0.2.1", "spiffe://mesh/ns/app", "app.mesh", "gateway", "10.example", "*.mesh", "0.0.0.0/0", "::/0",
 	} {
 		if _, err := ParseAllow([]string{good}); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []string{"", "10.0.0.0/33", "10.0.0", "300.1.1.1", "2001:db8::g", "::ffff:10.0.0.0/104", "a/b", "localhost:80"} {
-		want := `"` + bad + `" is no CIDR, no address, and no name of a certificate`
+	for _, bad := range []string{"", "10.0.0.0/33", "10.0.0", "300.1.1.1", "2001:db8::g", "::ffff:10.0.0.0/104", "a/b", "localhost:80", "*", "10.*", "0.0.0.0", "::", "0.0.0.0/32"} {
+		want := `"` + bad + `" is no CIDR, no address, and no name of a certificate; all addresses are 0.0.0.0/0,::/0`
 		if _, err := ParseAllow([]string{"10.0.0.0/8", bad}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -44,6 +44,8 @@ func credentials(s *settings.Redis, flag string, inURL redis.Credentials) (redis
 		return fromFile(user, s.PasswordFile), nil
 	case user == "" && secret == "":
 		return inURL, nil
+	case secret == "" && urlPassword == "" && urlUser != "":
+		return nil, fmt.Errorf("%[1]s-url has a user without a password; a password alone has a colon before it, redis://:password@host, and that of a user is given by %[1]s-password-file", flag)
 	case secret == "" && urlPassword == "":
 		return nil, fmt.Errorf("a user of redis is given without a password; add %s-password-file", flag)
 	}

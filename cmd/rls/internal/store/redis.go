@@ -74,6 +74,9 @@ func place(s *settings.Redis) (redis.Options, error) {
 		if o.Mode == redis.Single && strings.HasPrefix(addr, "/") && socket != "tcp" {
 			continue
 		}
+		if strings.Contains(addr, "@") { // a host's name would be shown where it is not found
+			return o, errors.New("has an @, which is for URLs: write redis://:password@host:port")
+		}
 		if _, port, err := net.SplitHostPort(addr); err != nil || port == "" || socket == "unix" && o.Mode == redis.Single {
 			return o, errors.New("must be a URL, or host:port, or the path of a socket from / on")
 		}

@@ -127,6 +127,8 @@ func TestServerOptionsErrors(t *testing.T) {
 	}{
 		{"no port", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "hunter2"}},
 		{"socket without a path", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "h:1", Socket: "unix"}},
+		{"password before an address", "--redis-url: has an @, which is for URLs: write redis://:password@host:port", settings.Redis{URL: "hunter2@h:1"}},
+		{"password before a sentinel", "--redis-url: has an @, which is for URLs: write redis://:password@host:port", settings.Redis{URL: "m,u:hunter2@h:1", Type: "sentinel"}},
 		{"two", "--redis-url: a single redis has several addresses, must have one", settings.Redis{URL: "a:1,b:2"}},
 		{"no sentinel", "--redis-url: must be the master's name and the sentinels' addresses, with commas between", settings.Redis{URL: "m", Type: "sentinel"}},
 		{"type", `--redis-url: the type is "ring", must be single, sentinel or cluster`, settings.Redis{URL: "h:1", Type: "ring"}},
@@ -138,7 +140,11 @@ func TestServerOptionsErrors(t *testing.T) {
 		{"two passwords", "--redis-url has a password, and so has --redis-password; give one of them", settings.Redis{URL: "redis://:hunter2@h:1", Password: "p"}},
 		{"password and file", "--redis-url has a password, and so has --redis-password-file; give one of them", settings.Redis{URL: "redis://:hunter2@h:1", PasswordFile: empty}},
 		{"password and auth", "--redis-url has a password, and so has --redis-auth; give one of them", settings.Redis{URL: "redis://u:hunter2@h:1", Auth: "p"}},
-		{"no password", "a user of redis is given without a password; add --redis-password-file", settings.Redis{URL: "redis://u@h:1"}},
+		{"no password", "a user of redis is given without a password; add --redis-password-file", settings.Redis{URL: "redis://h:1", Username: "u"}},
+		{
+			"no password, or no colon", "--redis-url has a user without a password; a password alone has a colon before it, redis://:password@host, and that of a user is given by --redis-password-file",
+			settings.Redis{URL: "redis://hunter2@h:1"},
+		},
 		{"no such file", "--redis-password-file: open /nonexistent: no such file or directory", settings.Redis{URL: "h:1", PasswordFile: "/nonexistent"}},
 		{"empty file", "--redis-password-file: " + empty + " is empty, must hold a secret", settings.Redis{URL: "h:1", PasswordFile: empty}},
 		{"no certificate", "--redis-tls: " + empty + " has no certificate in PEM", settings.Redis{URL: "h:1", TLS: true, CA: empty}},
