@@ -92,7 +92,7 @@ func (s *Service) warnUnknown(target string, from who) {
 	s.unknown.once(s.config.Book.now(), func() {
 		known, _ := s.fewKnown()
 		s.config.Log.Warn("report about a target that no adaptive rule has",
-			zap.String("target", clip(target)), zap.String("from", from.name()), zap.Strings("known", known))
+			zap.String("target", clip(target)), zap.String("from", from.text()), zap.Strings("known", known))
 	})
 }
 
