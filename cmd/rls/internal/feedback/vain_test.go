@@ -36,7 +36,9 @@ func TestInVain(t *testing.T) {
 		{"a right target that becomes wrong", []sent{{0, "a", 1}, {1000 * ms, "b", 2}, {2000 * ms, "b", 3}}, codes.NotFound, notFound},
 		{"one of two targets", []sent{{0, "b", 1}, {0, "a", 1}, {4000 * ms, "b", 2}, {0, "a", 2}, {4000 * ms, "b", 3}, {0, "a", 3}}, codes.OK, ""},
 		{
-			"repeats", []sent{{0, "a", 7}, {0, "a", 7}, {2000 * ms, "a", 7}}, codes.FailedPrecondition,
+			"repeats",
+			[]sent{{0, "a", 7}, {0, "a", 7}, {2000 * ms, "a", 7}},
+			codes.FailedPrecondition,
 			"no report of this stream has counted for 2s; the last one: a repeat: its sequence or its window was reported before",
 		},
 	} {
