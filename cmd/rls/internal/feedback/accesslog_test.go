@@ -134,7 +134,7 @@ func TestMalformed(t *testing.T) {
 		s.book()
 		w.wait(10 * time.Second)
 		for _, o := range w.Take("a") {
-			if !slices.Contains([]string{"x", "NODE", "\uFFFDODE"}, o.Reporter) {
+			if !slices.Contains([]string{"socket\x00", "socket\x00NODE", "socket\x00\uFFFDODE"}, o.Reporter) {
 				t.Errorf("%s: reporter %q", row.name, o.Reporter)
 			}
 		}
@@ -167,7 +167,7 @@ func TestLogCounts(t *testing.T) {
 	for i := range maxReporters {
 		w.add(w.told(strconv.Itoa(i), 0, 0, time.Second))
 	}
-	w.stream("one too many").send(tenth, message("", endedAt(0), endedAt(tenth)))
+	w.stream("x").send(tenth, message("one too many", endedAt(0), endedAt(tenth)))
 	want := Stats{Entries: 6}
 	want.Skipped[SkipDenied], want.Skipped[SkipUnattributed], want.Skipped[SkipTCP], want.Skipped[SkipFull] = 1, 1, 1, 2
 	if diff := cmp.Diff(want, w.Stats()); diff != "" {
@@ -179,8 +179,11 @@ func TestLogCounts(t *testing.T) {
 func TestLogAndReports(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "a")
-	w.stream("x").send(tenth, message("", endedAt(tenth)))
+	from := who{address: "192.0.2.1:5"}
+	w.streamOf(from).send(tenth, message("x", endedAt(tenth)))
 	w.wait(2 * time.Second)
-	w.add(w.told("x", 1, 0, time.Second))
+	r := w.told("x", 1, 0, time.Second)
+	r.reporter = from.agent("x")
+	w.add(r)
 	w.want("a", seen{"x", 0, 21 * tenth, 0, 2, 1, false, map[int]uint64{100: 2, bucketOf(40 * time.Millisecond): 1}})
 }

@@ -160,7 +160,7 @@ func TestAllowedByCertificate(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", row.name, err)
 			}
-			s.want("a", seen{row.uri, -time.Second, 0, 0, 1, 0, false, nil})
+			s.want("a", seen{"", -time.Second, 0, 0, 1, 0, false, nil})
 			continue
 		}
 		is(t, err, codes.PermissionDenied, elsewhere+`, whose certificate is of ["spiffe://mesh/other" "x.mesh" "x"], may not report; `+
@@ -187,23 +187,6 @@ func TestStreamAccessLogs(t *testing.T) {
 	}
 	s.wait(2 * time.Second)
 	s.want("a", second("envoy", 0, 1, 2))
-}
-
-// TestNamelessEnvoy: the name in the certificate, or the address, stands in for a
-// node's id.
-func TestNamelessEnvoy(t *testing.T) {
-	t.Parallel()
-	s := serve(t, newWorld(t, "a"), loopback, nil, nil, nil)
-	stream := s.accessLogs()
-	if err := stream.Send(message("", endedAt(0))); err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	stream.RecvMsg(&alspb.StreamAccessLogsResponse{}) //nolint:errcheck // what was sent has been read
-	s.wait(2 * time.Second)
-	s.want("a", second(loopback, 0, 1, 1))
 }
 
 // TestClose: streams that their callers would never end, end; later ones, too.
