@@ -14,7 +14,7 @@ import (
 // told is a report of target "a" that ended some time ago, from an address of the
 // reporter's own.
 func (w *world) told(reporter string, sequence uint64, ago, long time.Duration) *report {
-	r := &report{target: "a", reporter: reporter, origin: reporter, sequence: sequence, end: w.now.Add(-ago), startedKnown: true}
+	r := &report{target: "a", reporter: key{"of " + reporter, reporter}, sequence: sequence, end: w.now.Add(-ago), startedKnown: true}
 	r.start = r.end.Add(-long)
 	r.row = adaptive.Row{Started: 3, OK: 1, Errors: 1}
 	r.row.Latency.Add(100, 2)
@@ -221,7 +221,7 @@ func TestConcurrent(t *testing.T) {
 		writers.Go(func() {
 			l := newLog(b, who{address: "envoy"})
 			for n := range reports {
-				r := &report{target: "a", reporter: strconv.Itoa(i), sequence: uint64(n) + 1, start: epoch().Add(-time.Second), end: epoch()}
+				r := &report{target: "a", reporter: key{name: strconv.Itoa(i)}, sequence: uint64(n) + 1, start: epoch().Add(-time.Second), end: epoch()}
 				r.row.OK = 1
 				b.add(r)
 				l.Decode(nil)

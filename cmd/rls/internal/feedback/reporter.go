@@ -10,7 +10,6 @@ import (
 // reporter is what is kept of one reporter of one target. The target's lock
 // guards it.
 type reporter struct {
-	origin   string
 	heard    time.Time // when it last spoke, whether that counted or not
 	sequence uint64    // of its last report that has a number
 	reported time.Time // end of the latest window reported, on its clock

@@ -32,8 +32,9 @@ type Report struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the report is about: the adaptive.target of a rule. 1 to 256 bytes.
 	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Who observed: the same in all its reports and in nobody else's. 1 to 256 bytes.
-	// Replaced by the identity in the client certificate where there is one.
+	// Who observed: the same in all its reports and in no other's from its IP address,
+	// beyond which it means nothing. 1 to 256 bytes. Where there is a client certificate
+	// the identity in that is the reporter, and this is not read.
 	Reporter string `protobuf:"bytes,2,opt,name=reporter,proto3" json:"reporter,omitempty"`
 	// Rises by at least one with each report of a reporter. A repeat is dropped, and a
 	// lower number, too, unless its window begins after all before: the reporter has
