@@ -47,8 +47,9 @@ type Options struct {
 	// call is an error. 0: a call whose caller goes is never a sample. Deadlines of
 	// contexts count without it; an HTTP server sees none of its callers'.
 	Timeout time.Duration
-	// OnError, if any, is told why a stream of reports ended, or that rls dropped
-	// reports, which it says at the end. Run calls it.
+	// OnError, if any, is told why a stream of reports ended, or what of it was in
+	// vain. A stream ends after two seconds in which no report counts, as where no rule
+	// has the target. The next is tried after up to 30 s, and told of again. Run calls it.
 	OnError func(error)
 }
 

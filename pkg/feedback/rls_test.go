@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
 )
@@ -28,6 +31,7 @@ type rlsState struct {
 	stuck   bool  // takes nothing
 	mute    bool  // does not answer
 	dropped uint64
+	lasts   int // reports that a stream takes before it ends; 0: any
 	opened  []time.Time
 	reports []*feedbackv1.Report
 	closed  int
@@ -57,17 +61,25 @@ func (r *rls) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, 
 type rlsStream struct {
 	grpc.ClientStream
 
-	rls *rls
-	ctx context.Context
+	rls   *rls
+	ctx   context.Context
+	taken int
+}
+
+// over says whether the stream has taken all that it takes.
+func (s *rlsStream) over() bool {
+	lasts := s.rls.state().lasts
+	return lasts > 0 && s.taken >= lasts
 }
 
 func (s *rlsStream) SendMsg(m any) error {
 	if s.rls.state().stuck {
 		<-s.ctx.Done()
 	}
-	if s.ctx.Err() != nil || s.rls.state().ends != nil {
+	if s.ctx.Err() != nil || s.rls.state().ends != nil || s.over() {
 		return io.EOF
 	}
+	s.taken++
 	s.rls.change(func(r *rlsState) {
 		r.reports = append(r.reports, m.(*feedbackv1.StreamLatencyRequest).GetReport()) //nolint:errcheck // of this method
 	})
@@ -80,6 +92,9 @@ func (s *rlsStream) RecvMsg(m any) error {
 	s.rls.change(func(r *rlsState) { r.closed++ })
 	if s.rls.state().mute {
 		<-s.ctx.Done()
+	}
+	if s.over() {
+		return status.Error(codes.NotFound, "no adaptive rule has the target")
 	}
 	now := s.rls.state()
 	answer := m.(*feedbackv1.StreamLatencyResponse) //nolint:errcheck // of this method
@@ -99,7 +114,9 @@ type running struct {
 func run(t *testing.T) *running {
 	t.Helper()
 	r := &running{rls: &rls{}}
-	r.Client = client(t, r.rls, Options{OnError: func(err error) { r.errs = append(r.errs, err) }})
+	r.Client = client(t, r.rls, Options{OnError: func(err error) {
+		r.rls.change(func(*rlsState) { r.errs = append(r.errs, err) })
+	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -114,6 +131,12 @@ func run(t *testing.T) *running {
 		return now().Sub(start)
 	}
 	return r
+}
+
+// told is what OnError was told, while Run goes on.
+func (r *running) told() (errs []error) {
+	r.rls.change(func(*rlsState) { errs = slices.Clone(r.errs) })
+	return errs
 }
 
 func (r *running) call() { r.Client.end(r.begin(), served) }

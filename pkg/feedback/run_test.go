@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
 )
@@ -92,6 +94,26 @@ func TestDropped(t *testing.T) {
 		if len(r.errs) != 1 || !strings.HasPrefix(r.errs[0].Error(), "feedback: rls dropped 2 of 3 reports: ") {
 			t.Errorf("told %v", r.errs)
 		}
+	})
+}
+
+// TestInVain: that no report counts is told within seconds, and ever more rarely.
+func TestInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t)
+		r.rls.change(func(s *rlsState) { s.lasts = 3 })
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if errs := r.told(); len(errs) != 1 || status.Code(errs[0]) != codes.NotFound {
+			t.Errorf("told %v in five seconds, want that the target was not found", errs)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := len(r.told()); n < 15 || n > 45 {
+			t.Errorf("told %d times in ten minutes", n)
+		}
+		r.end()
 	})
 }
 

@@ -17,6 +17,9 @@ import (
 const (
 	patience = time.Second      // of one step towards rls, which may be stuck
 	maxWait  = 30 * time.Second // between two tries to open a stream
+	// A stream that lasts so long was well. One whose caller may not report ends with
+	// its first report, and one of which nothing counts after two seconds.
+	well = 20 * time.Second
 )
 
 // sender keeps a stream of reports open.
@@ -44,7 +47,7 @@ func (s *sender) send(r *feedbackv1.Report) {
 		return
 	}
 	s.taken++
-	if s.taken > 1 { // a stream that rls refuses takes one report, as nobody waits for an answer
+	if time.Duration(s.taken)*s.interval >= well {
 		s.wait = 0
 	}
 }

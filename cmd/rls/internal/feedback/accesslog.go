@@ -3,7 +3,6 @@ package feedback
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
@@ -14,8 +13,8 @@ import (
 type accessLog struct {
 	to       *Book
 	from     who
-	reporter string // by the node's id, once that is known
-	named    bool   // it is
+	reporter key  // by the node's id, once that is known
+	named    bool // it is
 	clock    clock
 	now      time.Time // when the last message came in
 	samples  []placed
@@ -35,7 +34,7 @@ type cell struct {
 }
 
 func newLog(to *Book, from who) *accessLog {
-	return &accessLog{to: to, from: from, reporter: from.name()}
+	return &accessLog{to: to, from: from, reporter: from.envoy("")}
 }
 
 // keptSamples is the greatest capacity that waits for the next message, 12 KiB of
@@ -78,7 +77,7 @@ func (l *accessLog) identify(b []byte) {
 		}
 		for node := (wire{rest: w.b}); node.next(); {
 			if node.tag == nodeID && len(node.b) > 0 && !l.named {
-				l.reporter, l.named = l.from.node(string(node.b)), true
+				l.reporter, l.named = l.from.envoy(string(node.b)), true
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func (l *accessLog) book() {
 		s.addTo(cells[c])
 	}
 	for c, row := range cells {
-		if !c.target.log(l.reporter, l.from.origin(), l.now, c.second, l.clock.delay, row) {
+		if !c.target.log(l.reporter, l.now, c.second, l.clock.delay, row) {
 			l.to.counts.skipped[SkipFull].Add(row.OK + row.Errors)
 		}
 	}
@@ -183,13 +182,4 @@ func (l *accessLog) cell(s placed) cell {
 		at = min(at, max(at-maxOpen, int64(ended/time.Second)))
 	}
 	return cell{s.target, at}
-}
-
-// clip makes a name that can be kept: of bounded length, in UTF-8.
-func clip(name string) string {
-	name = strings.ToValidUTF8(name, "\uFFFD")
-	if len(name) > maxName {
-		name = strings.ToValidUTF8(name[:maxName], "")
-	}
-	return name
 }

@@ -118,6 +118,8 @@ func TestMalformed(t *testing.T) {
 		{"node that is not UTF-8", strings.ReplaceAll(string(wire), "NODE", "\xffODE"), 3, 0},
 		{"an entry", string(encoded(t, message("", good))) + "\x12\x04\x0a\x02\x0a\xff" + string(encoded(t, message("", good))), 2, 1},
 		{"an entry, at its end", string(encoded(t, message("", good))) + part(2, part(1, string(encoded(t, odd))+"\xff")), 1, 1},
+		{"an entry, in its headers", part(2, part(1, string(encoded(t, good))+part(4, part(4, "\xff")))+part(1, string(encoded(t, good)))), 1, 1},
+		{"an entry, in its trailers", part(2, part(1, string(encoded(t, good))+part(4, part(5, "\xff")))+part(1, string(encoded(t, good)))), 1, 1},
 		{"the rest", string(wire) + "\xff", 3, 1},
 		{"cut off", string(wire[:len(wire)-1]), 0, 1},
 		{"HTTP", "GET / HTTP/1.1\r\n\r\n", 0, 1},
@@ -132,10 +134,24 @@ func TestMalformed(t *testing.T) {
 		s.book()
 		w.wait(10 * time.Second)
 		for _, o := range w.Take("a") {
-			if !slices.Contains([]string{"x", "NODE", "\uFFFDODE"}, o.Reporter) {
+			if !slices.Contains([]string{"socket\x00", "socket\x00NODE", "socket\x00\uFFFDODE"}, o.Reporter) {
 				t.Errorf("%s: reporter %q", row.name, o.Reporter)
 			}
 		}
+	}
+}
+
+// TestStranger: names that no rule has are those of one message alone.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	s := w.stream("x")
+	for _, row := range []struct{ targets, want string }{{"a", ""}, {"b,c", "b,c"}, {"a,b", ""}} {
+		s.Decode(encoded(t, message("", about(endedAt(tenth), row.targets))))
+		if s.stranger != row.want {
+			t.Errorf("of %s: %q, want %q", row.targets, s.stranger, row.want)
+		}
+		s.book()
 	}
 }
 
@@ -151,7 +167,7 @@ func TestLogCounts(t *testing.T) {
 	for i := range maxReporters {
 		w.add(w.told(strconv.Itoa(i), 0, 0, time.Second))
 	}
-	w.stream("one too many").send(tenth, message("", endedAt(0), endedAt(tenth)))
+	w.stream("x").send(tenth, message("one too many", endedAt(0), endedAt(tenth)))
 	want := Stats{Entries: 6}
 	want.Skipped[SkipDenied], want.Skipped[SkipUnattributed], want.Skipped[SkipTCP], want.Skipped[SkipFull] = 1, 1, 1, 2
 	if diff := cmp.Diff(want, w.Stats()); diff != "" {
@@ -163,8 +179,11 @@ func TestLogCounts(t *testing.T) {
 func TestLogAndReports(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "a")
-	w.stream("x").send(tenth, message("", endedAt(tenth)))
+	from := who{address: "192.0.2.1:5"}
+	w.streamOf(from).send(tenth, message("x", endedAt(tenth)))
 	w.wait(2 * time.Second)
-	w.add(w.told("x", 1, 0, time.Second))
+	r := w.told("x", 1, 0, time.Second)
+	r.reporter = from.agent("x")
+	w.add(r)
 	w.want("a", seen{"x", 0, 21 * tenth, 0, 2, 1, false, map[int]uint64{100: 2, bucketOf(40 * time.Millisecond): 1}})
 }

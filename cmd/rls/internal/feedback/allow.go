@@ -1,7 +1,6 @@
 package feedback
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -56,37 +55,6 @@ func notAName(text string) bool {
 // Names says whether the list has a name of a certificate, which only helps where
 // client certificates are verified.
 func (a Allow) Names() bool { return len(a.names) > 0 }
-
-// who is a peer that may report.
-type who struct {
-	identity string // of its certificate; "" if it has none that was verified
-	address  string
-}
-
-// name is what a peer is called that does not say it.
-func (w who) name() string { return clip(cmp.Or(w.identity, w.address)) }
-
-// node is what an Envoy is called. Many may share one identity, so that it goes
-// before the node's id and does not replace it.
-func (w who) node(id string) string {
-	if w.identity != "" {
-		id = w.identity + "/" + id
-	}
-	return clip(id)
-}
-
-// origin is what a caller cannot choose: its identity, or the IP address without
-// the port. All that come by a Unix socket are one.
-func (w who) origin() string {
-	if w.identity != "" {
-		return clip(w.identity)
-	}
-	at, err := netip.ParseAddrPort(w.address)
-	if err != nil {
-		return ""
-	}
-	return at.Addr().Unmap().String()
-}
 
 // admit finds out who calls. The error is a gRPC status.
 func (a Allow) admit(ctx context.Context) (who, error) {

@@ -32,7 +32,7 @@ func BenchmarkFlood(b *testing.B) {
 	now := epoch()
 	book := NewBook(func() time.Time { return now })
 	book.SetTargets([]string{"a"})
-	r := &report{target: "a", reporter: "x", start: now.Add(-time.Second), end: now}
+	r := &report{target: "a", reporter: key{name: "x"}, start: now.Add(-time.Second), end: now}
 	for bucket := range adaptive.LastBucket + 1 {
 		r.row.Latency.Add(bucket, 1)
 	}

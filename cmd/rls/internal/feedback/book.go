@@ -20,7 +20,7 @@ const (
 
 // Observation is what one reporter saw of one target since the last Take.
 type Observation struct {
-	Reporter     string
+	Reporter     string    // of one origin, the same on all replicas
 	Start, End   time.Time // on our clock; from the first window to the last where there were several
 	Row          adaptive.Row
 	StartedKnown bool // else Row.Started is 0
@@ -99,13 +99,13 @@ func (b *Book) add(r *report) Outcome {
 // target is what is kept of one target.
 type target struct {
 	mu        sync.Mutex
-	reporters map[string]*reporter
+	reporters map[key]*reporter
 	origins   map[string]int // how many reporters each has
 	forgotten time.Time      // when reporters were last looked through
 }
 
 func newTarget() *target {
-	return &target{reporters: map[string]*reporter{}, origins: map[string]int{}}
+	return &target{reporters: map[key]*reporter{}, origins: map[string]int{}}
 }
 
 func (t *target) add(r *report, now time.Time) Outcome {
@@ -121,7 +121,7 @@ func (t *target) add(r *report, now time.Time) Outcome {
 	case p != nil && p.repeats(r, now):
 		return Repeat
 	}
-	if p = t.reporter(r.reporter, r.origin, now); p == nil {
+	if p = t.reporter(r.reporter, now); p == nil {
 		return Full
 	}
 	p.add(r, now)
@@ -130,18 +130,18 @@ func (t *target) add(r *report, now time.Time) Outcome {
 
 // reporter finds or makes one; nil if there are too many. The caller holds the
 // lock, here and below.
-func (t *target) reporter(name, origin string, now time.Time) *reporter {
-	p := t.reporters[name]
+func (t *target) reporter(of key, now time.Time) *reporter {
+	p := t.reporters[of]
 	if p == nil {
-		if t.full(origin) {
+		if t.full(of.origin) {
 			t.forget(now)
 		}
-		if t.full(origin) {
+		if t.full(of.origin) {
 			return nil
 		}
-		p = &reporter{origin: origin}
-		t.reporters[name] = p
-		t.origins[origin]++
+		p = &reporter{}
+		t.reporters[of] = p
+		t.origins[of.origin]++
 	}
 	p.heard = now
 	return p
@@ -158,10 +158,10 @@ func (t *target) forget(now time.Time) {
 		return
 	}
 	t.forgotten = now
-	maps.DeleteFunc(t.reporters, func(_ string, p *reporter) bool { return now.Sub(p.heard) > silence })
+	maps.DeleteFunc(t.reporters, func(_ key, p *reporter) bool { return now.Sub(p.heard) > silence })
 	clear(t.origins)
-	for _, p := range t.reporters {
-		t.origins[p.origin]++
+	for of := range t.reporters {
+		t.origins[of.origin]++
 	}
 }
 
@@ -170,9 +170,9 @@ func (t *target) take(now time.Time) []Observation {
 	defer t.mu.Unlock()
 	t.forget(now)
 	var taken []Observation
-	for name, p := range t.reporters {
+	for of, p := range t.reporters {
 		if o, ok := p.take(now); ok {
-			o.Reporter = name
+			o.Reporter = of.String()
 			taken = append(taken, o)
 		}
 	}
@@ -180,10 +180,10 @@ func (t *target) take(now time.Time) []Observation {
 }
 
 // log adds a second of an access log; false if there are too many reporters.
-func (t *target) log(reporter, origin string, now time.Time, second int64, delay time.Duration, row *adaptive.Row) bool {
+func (t *target) log(of key, now time.Time, second int64, delay time.Duration, row *adaptive.Row) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := t.reporter(reporter, origin, now)
+	p := t.reporter(of, now)
 	if p == nil {
 		return false
 	}

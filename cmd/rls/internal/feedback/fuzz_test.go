@@ -45,7 +45,7 @@ func FuzzAccessLog(f *testing.F) {
 		w.wait(10 * time.Second)
 		for _, target := range w.Targets() {
 			for _, o := range w.Take(target) {
-				if len(o.Reporter) > maxName || o.Row.Latency.Count() > o.Row.OK+o.Row.Errors || w.now.Sub(o.End) < 9*time.Second || w.now.Sub(o.Start) > 16*time.Second {
+				if len(o.Reporter) > 2*maxName || o.Row.Latency.Count() > o.Row.OK+o.Row.Errors || w.now.Sub(o.End) < 9*time.Second || w.now.Sub(o.Start) > 16*time.Second {
 					t.Errorf("%+v at %v", o, w.now)
 				}
 				total -= o.Row.OK + o.Row.Errors
@@ -140,7 +140,7 @@ func standard(m *accesslogpb.HTTPAccessLogEntry) *entry {
 }
 
 func numbered(status string) codes.Code {
-	n, _ := strconv.ParseUint(status, 10, 8)
+	n, _ := strconv.ParseUint(status, 10, 32)
 	return codes.Code(n)
 }
 
@@ -174,7 +174,7 @@ func FuzzReport(f *testing.F) {
 		}
 		for _, o := range w.Take(m.GetTarget()) {
 			ended := o.Row.OK + o.Row.Errors
-			if o.Row.Latency.Count() > ended || ended > 2*maxCount || o.End.After(w.now) || !o.Start.Before(o.End) || o.End.Sub(o.Start) > maxWindow || o.Reporter == "" {
+			if o.Row.Latency.Count() > ended || ended > 2*maxCount || o.End.After(w.now) || !o.Start.Before(o.End) || o.End.Sub(o.Start) > maxWindow || !strings.HasPrefix(o.Reporter, (who{identity: identity}).origin()+"\x00") {
 				t.Errorf("%+v", o)
 			}
 		}

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +38,9 @@ func (w *world) want(target string, want ...seen) {
 	w.t.Helper()
 	var got []seen
 	for _, o := range w.Take(target) {
+		_, name, _ := strings.Cut(o.Reporter, "\x00")
 		got = append(got, seen{
-			o.Reporter, o.Start.Sub(epoch()), o.End.Sub(epoch()), o.Row.Started, o.Row.OK, o.Row.Errors, o.StartedKnown, buckets(&o.Row.Latency),
+			name, o.Start.Sub(epoch()), o.End.Sub(epoch()), o.Row.Started, o.Row.OK, o.Row.Errors, o.StartedKnown, buckets(&o.Row.Latency),
 		})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -48,7 +50,7 @@ func (w *world) want(target string, want ...seen) {
 
 // seen is an Observation that can be written down.
 type seen struct {
-	Reporter            string
+	Reporter            string        // its name, without the origin
 	Start, End          time.Duration // since epoch
 	Started, OK, Errors uint64
 	Known               bool

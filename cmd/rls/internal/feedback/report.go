@@ -33,12 +33,12 @@ const (
 
 // report is one that has been checked.
 type report struct {
-	target, reporter string
-	origin           string // see who
-	sequence         uint64
-	start, end       time.Time // on the reporter's clock
-	row              adaptive.Row
-	startedKnown     bool
+	target       string
+	reporter     key
+	sequence     uint64
+	start, end   time.Time // on the reporter's clock
+	row          adaptive.Row
+	startedKnown bool
 }
 
 // check says what is wrong with a report, by field. The identity of a
@@ -48,21 +48,26 @@ func check(q *feedbackv1.Report, from who, now time.Time) (*report, error) {
 		return nil, errors.New("report is missing")
 	}
 	r := &report{
-		target: q.GetTarget(), reporter: cmp.Or(clip(from.identity), q.GetReporter()), origin: from.origin(), sequence: q.GetSequence(),
+		target: q.GetTarget(), reporter: from.agent(q.GetReporter()), sequence: q.GetSequence(),
 		row: adaptive.Row{Started: q.GetStarted(), OK: q.GetOk(), Errors: q.GetErrors()},
 	}
 	r.startedKnown = r.row.Started > 0 || r.row.OK == 0 && r.row.Errors == 0
-	if err := cmp.Or(r.checkNames(), r.setWindow(q, now), checkCounts(q), r.setLatency(q)); err != nil {
+	if err := cmp.Or(checkName("target", r.target), checkReporter(q, from), r.setWindow(q, now), checkCounts(q), r.setLatency(q)); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *report) checkNames() error {
-	for _, n := range []struct{ field, name string }{{"target", r.target}, {"reporter", r.reporter}} {
-		if n.name == "" || len(n.name) > maxName {
-			return fmt.Errorf("%s has %d bytes, must have 1 to %d", n.field, len(n.name), maxName)
-		}
+func checkReporter(q *feedbackv1.Report, from who) error {
+	if from.identity != "" {
+		return nil
+	}
+	return checkName("reporter", q.GetReporter())
+}
+
+func checkName(field, name string) error {
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("%s has %d bytes, must have 1 to %d", field, len(name), maxName)
 	}
 	return nil
 }

@@ -138,13 +138,13 @@ func TestGoodReports(t *testing.T) {
 		{
 			"by hand", &feedbackv1.Report{Target: "a", Reporter: "x", Ok: 100, Latency: quantiles(time.Millisecond, second)}, "",
 			report{
-				target: "a", reporter: "x", start: epoch().Add(-second), end: epoch(),
+				target: "a", reporter: key{"socket", "x"}, start: epoch().Add(-second), end: epoch(),
 				row: adaptive.Row{OK: 100, Latency: adaptive.TwoPoint(100, .001, 1)},
 			},
 		},
 		{
 			"idle", &feedbackv1.Report{Target: "a", Reporter: "x", Sequence: 9}, "",
-			report{target: "a", reporter: "x", sequence: 9, start: epoch().Add(-second), end: epoch(), startedKnown: true},
+			report{target: "a", reporter: key{"socket", "x"}, sequence: 9, start: epoch().Add(-second), end: epoch(), startedKnown: true},
 		},
 		{
 			"everything", &feedbackv1.Report{
@@ -152,25 +152,25 @@ func TestGoodReports(t *testing.T) {
 				Started: billion, Ok: billion, Errors: billion, InFlight: billion, Latency: histogram(768, billion, 0, billion),
 			}, "",
 			report{
-				target: strings.Repeat("t", 256), reporter: strings.Repeat("r", 256), sequence: math.MaxUint64, start: epoch().Add(-58 * second), end: epoch().Add(2 * second),
+				target: strings.Repeat("t", 256), reporter: key{"socket", strings.Repeat("r", 256)}, sequence: math.MaxUint64, start: epoch().Add(-58 * second), end: epoch().Add(2 * second),
 				row: adaptive.Row{Started: billion, OK: billion, Errors: billion, Latency: sketch(0, billion, 768, billion)}, startedKnown: true,
 			},
 		},
 		{
 			"a queue empties", &feedbackv1.Report{Target: "a", Reporter: "x", WindowEnd: since(-3 * second), Started: 7, Ok: 10_700}, "",
-			report{target: "a", reporter: "x", start: epoch().Add(-4 * second), end: epoch().Add(-3 * second), row: adaptive.Row{Started: 7, OK: 10_700}, startedKnown: true},
+			report{target: "a", reporter: key{"socket", "x"}, start: epoch().Add(-4 * second), end: epoch().Add(-3 * second), row: adaptive.Row{Started: 7, OK: 10_700}, startedKnown: true},
 		},
 		{
 			"same quantiles, no limit without started", &feedbackv1.Report{Target: "a", Reporter: "x", Errors: billion, Latency: quantiles(1, 1)}, "",
-			report{target: "a", reporter: "x", start: epoch().Add(-second), end: epoch(), row: adaptive.Row{Errors: billion, Latency: sketch(0, billion)}},
+			report{target: "a", reporter: key{"socket", "x"}, start: epoch().Add(-second), end: epoch(), row: adaptive.Row{Errors: billion, Latency: sketch(0, billion)}},
 		},
 		{
 			"named by its certificate", &feedbackv1.Report{Target: "a", Reporter: "somebody else"}, "spiffe://mesh/app",
-			report{target: "a", reporter: "spiffe://mesh/app", origin: "spiffe://mesh/app", start: epoch().Add(-second), end: epoch(), startedKnown: true},
+			report{target: "a", reporter: key{origin: "certificate spiffe://mesh/app"}, start: epoch().Add(-second), end: epoch(), startedKnown: true},
 		},
 		{
 			"certificate with a long name", &feedbackv1.Report{Target: "a"}, strings.Repeat("é", 200),
-			report{target: "a", reporter: strings.Repeat("é", 128), origin: strings.Repeat("é", 128), start: epoch().Add(-second), end: epoch(), startedKnown: true},
+			report{target: "a", reporter: key{origin: "certificate " + whole(strings.Repeat("é", 200))}, start: epoch().Add(-second), end: epoch(), startedKnown: true},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestGoodReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(row.want, *got, cmp.AllowUnexported(report{}), cmp.Comparer(func(a, b adaptive.Sketch) bool {
+			if diff := cmp.Diff(row.want, *got, cmp.AllowUnexported(report{}, key{}), cmp.Comparer(func(a, b adaptive.Sketch) bool {
 				return cmp.Equal(buckets(&a), buckets(&b))
 			})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -36,7 +36,7 @@ func readStatus(to *codes.Code, b []byte) bool {
 	}
 	for found && of.next() {
 		if of.tag == pairValue {
-			n, _ := strconv.ParseUint(string(of.b), 10, 8)
+			n, _ := strconv.ParseUint(string(of.b), 10, 32)
 			*to = codes.Code(n)
 		}
 	}

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
@@ -36,30 +37,61 @@ func (s *Service) StreamLatency(stream feedbackv1.FeedbackService_StreamLatencyS
 	if err != nil {
 		return err
 	}
-	var answer feedbackv1.StreamLatencyResponse
-	err = s.until(func() error { return s.readReports(w, stream, &answer) })
+	r := reading{from: w}
+	err = s.until(func() error { return s.readReports(&r, stream) })
 	if err != nil {
 		return err
 	}
-	return stream.SendAndClose(&answer)
+	return stream.SendAndClose(&r.answer)
 }
 
-func (s *Service) readReports(w who, stream feedbackv1.FeedbackService_StreamLatencyServer, answer *feedbackv1.StreamLatencyResponse) error {
+// longInVain is for how long a stream may go on of which nothing counts. Its
+// reporter would else not hear of it.
+const longInVain = 2 * time.Second
+
+// reading is one stream of reports.
+type reading struct {
+	from   who
+	answer feedbackv1.StreamLatencyResponse
+	since  time.Time // when the first came of those that did not count; zero: the last one did
+}
+
+func (s *Service) readReports(r *reading, stream feedbackv1.FeedbackService_StreamLatencyServer) error {
 	for n := 1; ; n++ {
 		q, err := stream.Recv()
 		if err != nil {
 			return ended(err)
 		}
-		outcome, err := s.book(w, q.GetReport())
+		outcome, err := s.book(r.from, q.GetReport())
 		if err != nil {
 			return status.Errorf(codes.InvalidArgument, "the stream's report number %d: %s", n, status.Convert(err).Message())
 		}
-		if outcome == Accepted {
-			answer.Accepted++
-		} else {
-			answer.Dropped++
+		if r.inVain(outcome, s.config.Book.now()) {
+			return s.vain(outcome, q.GetReport().GetTarget())
 		}
 	}
+}
+
+// inVain counts a report and says whether none has counted for long.
+func (r *reading) inVain(outcome Outcome, now time.Time) bool {
+	if outcome == Accepted {
+		r.answer.Accepted++
+		r.since = time.Time{}
+		return false
+	}
+	r.answer.Dropped++
+	if r.since.IsZero() {
+		r.since = now
+	}
+	return now.Sub(r.since) >= longInVain
+}
+
+// vain is how a stream ends whose reports do not count.
+func (s *Service) vain(last Outcome, target string) error {
+	if last == UnknownTarget {
+		return s.notFound(target)
+	}
+	return status.Errorf(codes.FailedPrecondition, "no report of this stream has counted for %v; the last one: %s", longInVain, last.words())
 }
 
 // GetLimits implements feedbackv1.FeedbackServiceServer.
@@ -92,7 +124,7 @@ func (s *Service) warnUnknown(target string, from who) {
 	s.unknown.once(s.config.Book.now(), func() {
 		known, _ := s.fewKnown()
 		s.config.Log.Warn("report about a target that no adaptive rule has",
-			zap.String("target", clip(target)), zap.String("from", from.name()), zap.Strings("known", known))
+			zap.String("target", clip(target)), zap.String("from", from.text()), zap.Strings("known", known))
 	})
 }
 

@@ -39,8 +39,10 @@ type FeedbackServiceClient interface {
 	// if no adaptive rule has its target.
 	ReportLatency(ctx context.Context, in *ReportLatencyRequest, opts ...grpc.CallOption) (*ReportLatencyResponse, error)
 	// StreamLatency takes a report every interval, a second by custom, for as long as
-	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT;
-	// targets that no adaptive rule has are passed over.
+	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT.
+	// Reports that do not count are passed over; when for 2 s none has counted, the
+	// stream ends with NOT_FOUND if no adaptive rule has the target of the last, else
+	// with FAILED_PRECONDITION.
 	StreamLatency(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamLatencyRequest, StreamLatencyResponse], error)
 	// GetLimits tells where every adaptive rule is, and why.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
@@ -99,8 +101,10 @@ type FeedbackServiceServer interface {
 	// if no adaptive rule has its target.
 	ReportLatency(context.Context, *ReportLatencyRequest) (*ReportLatencyResponse, error)
 	// StreamLatency takes a report every interval, a second by custom, for as long as
-	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT;
-	// targets that no adaptive rule has are passed over.
+	// the reporter runs. A report that makes no sense ends it with INVALID_ARGUMENT.
+	// Reports that do not count are passed over; when for 2 s none has counted, the
+	// stream ends with NOT_FOUND if no adaptive rule has the target of the last, else
+	// with FAILED_PRECONDITION.
 	StreamLatency(grpc.ClientStreamingServer[StreamLatencyRequest, StreamLatencyResponse]) error
 	// GetLimits tells where every adaptive rule is, and why.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
