@@ -34,8 +34,8 @@ type Options struct {
 	Replica string // this process among those of the board
 	Log     *zap.Logger
 	Now     func() time.Time
-	// Patience is how long a tick may wait for each answer of the board; 0 = so long
-	// that two of them leave time.
+	// Patience is how long a tick may wait for each of two answers of the board; 0 =
+	// a quarter of an Interval.
 	Patience time.Duration
 }
 

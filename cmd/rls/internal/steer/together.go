@@ -101,7 +101,7 @@ func (s *Steering) keepAll(ctx context.Context, states []redis.State) []error {
 }
 
 func (s *Steering) patience() time.Duration {
-	return cmp.Or(s.o.Patience, 2*Interval/5) //nolint:mnd // twice that, and a tick is not over
+	return cmp.Or(s.o.Patience, Interval/4) //nolint:mnd // both together half of it
 }
 
 // post is what this replica leaves for a target.
