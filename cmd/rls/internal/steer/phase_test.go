@@ -42,7 +42,7 @@ func bound(t *testing.T, text string) *rules.Set {
 func TestPhase(t *testing.T) {
 	t.Parallel()
 	const phase = 300 * time.Millisecond
-	for _, start := range []time.Duration{0, 100 * time.Millisecond, 299 * time.Millisecond, phase, 450 * time.Millisecond, 999 * time.Millisecond} {
+	for _, start := range []time.Duration{0, 51 * time.Millisecond, 299 * time.Millisecond, phase, 450 * time.Millisecond, 999 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(start) // the bubble's clock begins with a full second
 			var d diary
@@ -55,8 +55,8 @@ func TestPhase(t *testing.T) {
 			if n := len(d.asked); n < 9 || n > 10 {
 				t.Fatalf("%d ticks in ten seconds", n)
 			}
-			if wait := d.asked[0].Sub(began); wait < steer.Interval/2 {
-				t.Errorf("started at %v: the first tick after %v, want half a second at least", start, wait)
+			if wait := d.asked[0].Sub(began); wait < steer.Interval/4 {
+				t.Errorf("started at %v: the first tick after %v, want a quarter of a second at least", start, wait)
 			}
 			for i, at := range d.asked {
 				if diff := cmp.Diff(phase, time.Duration(at.Nanosecond())); diff != "" {
@@ -125,7 +125,7 @@ func TestLeader(t *testing.T) {
 		next := b.took[len(b.took)-1].Replica
 		var want []taken
 		for _, tick := range []taken{
-			{1.3, "one"}, {2.5, "one"}, {3.5, "one"}, {4.5, "one"}, {5.5, "one"}, {7.3, next}, {8.5, next}, {9.5, next}, {10.5, next}, {11.5, next},
+			{0.3, "one"}, {1.5, "one"}, {2.5, "one"}, {3.5, "one"}, {4.5, "one"}, {5.5, "one"}, {7.3, next}, {8.5, next}, {9.5, next}, {10.5, next}, {11.5, next},
 		} {
 			want = append(want, tick, tick) // of both rules
 		}

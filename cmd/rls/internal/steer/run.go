@@ -36,8 +36,8 @@ func (s *Steering) Run(ctx context.Context) {
 	}
 }
 
-// untilTick is how long it is to the next tick: half an Interval at least, should the
-// clock be ahead of the timer.
+// untilTick is how long it is to the next tick: more than from one phase to the other,
+// lest one second have two.
 func (s *Steering) untilTick() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Steering) untilTick() time.Duration {
 	if s.leads {
 		wait += lead
 	}
-	for wait < Interval/2 {
+	for wait < Interval/4 {
 		wait += Interval
 	}
 	return wait
