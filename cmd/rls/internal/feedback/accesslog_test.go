@@ -118,6 +118,8 @@ func TestMalformed(t *testing.T) {
 		{"node that is not UTF-8", strings.ReplaceAll(string(wire), "NODE", "\xffODE"), 3, 0},
 		{"an entry", string(encoded(t, message("", good))) + "\x12\x04\x0a\x02\x0a\xff" + string(encoded(t, message("", good))), 2, 1},
 		{"an entry, at its end", string(encoded(t, message("", good))) + part(2, part(1, string(encoded(t, odd))+"\xff")), 1, 1},
+		{"an entry, in its headers", part(2, part(1, string(encoded(t, good))+part(4, part(4, "\xff")))+part(1, string(encoded(t, good)))), 1, 1},
+		{"an entry, in its trailers", part(2, part(1, string(encoded(t, good))+part(4, part(5, "\xff")))+part(1, string(encoded(t, good)))), 1, 1},
 		{"the rest", string(wire) + "\xff", 3, 1},
 		{"cut off", string(wire[:len(wire)-1]), 0, 1},
 		{"HTTP", "GET / HTTP/1.1\r\n\r\n", 0, 1},
@@ -136,6 +138,20 @@ func TestMalformed(t *testing.T) {
 				t.Errorf("%s: reporter %q", row.name, o.Reporter)
 			}
 		}
+	}
+}
+
+// TestStranger: names that no rule has are those of one message alone.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	s := w.stream("x")
+	for _, row := range []struct{ targets, want string }{{"a", ""}, {"b,c", "b,c"}, {"a,b", ""}} {
+		s.Decode(encoded(t, message("", about(endedAt(tenth), row.targets))))
+		if s.stranger != row.want {
+			t.Errorf("of %s: %q, want %q", row.targets, s.stranger, row.want)
+		}
+		s.book()
 	}
 }
 

@@ -147,7 +147,7 @@ func standard(m *accesslogpb.HTTPAccessLogEntry) *entry {
 }
 
 func numbered(status string) codes.Code {
-	n, _ := strconv.ParseUint(status, 10, 8)
+	n, _ := strconv.ParseUint(status, 10, 32)
 	return codes.Code(n)
 }
 

@@ -38,7 +38,7 @@ func (e *entry) field(status *codes.Code, b []byte) bool {
 	}
 	for found && of.next() {
 		if of.tag == pairValue {
-			n, _ := strconv.ParseUint(string(of.b), 10, 8)
+			n, _ := strconv.ParseUint(string(of.b), 10, 32)
 			*status = codes.Code(n)
 		}
 	}

@@ -136,13 +136,14 @@ func TestGRPC(t *testing.T) {
 		{"UNAUTHENTICATED", "", "16", notSkipped, false, true},
 		{"in the headers", "13", "", notSkipped, true, true},
 		{"in both", "13", "14", notSkipped, true, false},
-		{"beyond a byte", "", "270", notSkipped, false, true}, // 256 + 14
+		{"beyond 32 bits", "", "4294967310", notSkipped, false, true}, // 2^32 + 14
 		{"no number", "", "fourteen", notSkipped, false, true},
 	} {
 		m := made(200, 1, 41, 50, nil)
-		for status, to := range map[string]*map[string]string{row.header: &m.Response.ResponseHeaders, row.trailer: &m.Response.ResponseTrailers} {
+		for to, status := range map[*map[string]string]string{&m.Response.ResponseHeaders: row.header, &m.Response.ResponseTrailers: row.trailer} {
+			*to = map[string]string{"x": "13"}
 			if status != "" {
-				*to = map[string]string{"x": "13", statusKey: status}
+				(*to)[statusKey] = status
 			}
 		}
 		got, skip := decoded(t, m).judge()

@@ -166,9 +166,12 @@ func (r *Redis) check(flag string) error {
 		return fmt.Errorf("%s-pool-size is %d, must not be negative", flag, r.PoolSize)
 	case (r.Cert == "") != (r.Key == ""):
 		return errors.New("--redis-tls-cert and --redis-tls-key must be given together")
-	case r.Password != "" && r.PasswordFile != "", r.Auth != "" && r.Password+r.PasswordFile+r.Username != "",
-		r.SentinelAuth != "" && r.SentinelFile != "":
+	case r.Auth != "" && r.Username != "":
+		return fmt.Errorf("%[1]s-auth and %[1]s-username exclude each other; %[1]s-auth takes user:password", flag)
+	case r.Password != "" && r.PasswordFile != "", r.Auth != "" && r.Password+r.PasswordFile != "":
 		return fmt.Errorf("%s-auth, -password and -password-file exclude each other", flag)
+	case r.SentinelAuth != "" && r.SentinelFile != "":
+		return fmt.Errorf("%[1]s-sentinel-auth and %[1]s-sentinel-password-file exclude each other", flag)
 	}
 	return nil
 }

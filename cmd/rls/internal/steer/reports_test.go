@@ -118,7 +118,7 @@ func TestUnknownStarts(t *testing.T) {
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, oneRule, nil, "")
-	if got := w.Standings()[0]; got.ReportAge != -1 || !got.Moved.IsZero() || got.Reason != "at the start" {
+	if got := w.Standings()[0]; got.ReportAge != 0 || got.Fresh || !got.Moved.IsZero() || got.Reason != "at the start" {
 		t.Errorf("before the first tick: %+v", got)
 	}
 	w.busy()

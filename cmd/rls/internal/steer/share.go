@@ -65,7 +65,7 @@ func (p *pilot) read(data []byte) (memory, error) {
 		return memory{}, err //nolint:wrapcheck // logged as it is
 	}
 	m := read.memory
-	m.State, m.Coverage = state, m.Coverage.sane()
+	m.State, m.Coverage, m.Delivered = state, m.Coverage.sane(), sane(m.Delivered)
 	if !(m.ReportAge >= 0 && m.ReportAge < longest.Seconds()) {
 		m.ReportAge, m.Reported = 0, false
 	}

@@ -57,7 +57,7 @@ func (r *row) later(seconds float64) {
 type view struct {
 	stats     adaptive.Stats
 	reporters int
-	completed float64 // requests a second of reporters that do not say how many began
+	completed float64 // requests a second of reporters that do not say how many began, as far as they are believed
 	began     float64 // requests a second of those that do
 	requests  float64 // that rls let pass to the target, a second, in the same interval
 }
@@ -75,13 +75,15 @@ func look(rows []row, span float64, cover coverage) view {
 	start := medianOf(all, func(s *seen) float64 { return s.Start })
 	end := max(0, medianOf(all, func(s *seen) float64 { return s.End }))
 	v.requests = total(rows, passedTarget, max(start, end), end).requests
+	var unsure []float64
 	for _, s := range all {
 		if s.StartedKnown {
 			v.began += float64(s.Started) / max(s.Start-s.End, shortest)
 		} else {
-			v.completed += s.rate()
+			unsure = append(unsure, s.rate())
 		}
 	}
+	v.completed = completed(unsure, v.requests, cover)
 	begun := func(s *seen) float64 {
 		return total(rows, passedTarget, s.Start, s.End).requests * (s.Start - s.End) * cover.now() * s.rate() / v.completed
 	}

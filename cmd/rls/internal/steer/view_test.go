@@ -62,65 +62,6 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestCoverage(t *testing.T) {
-	t.Parallel()
-	var c coverage
-	for i, completed := range []float64{50, 40, 60, 55, 45} {
-		if got := c.now(); got != 1 {
-			t.Errorf("share %v at tick %d, want 1 while it is learned", got, i)
-		}
-		c = c.learn(completed, 100, true)
-	}
-	check := func(what string, want float64) {
-		t.Helper()
-		if got := c.now(); math.Abs(got-want) > 1e-9 {
-			t.Errorf("share %v %s, want %v", got, what, want)
-		}
-	}
-	check("after five ticks", 0.5)
-	c = c.learn(10, 100, false)
-	check("after an overload", 0.5)
-	c = c.learn(10, 0, true)
-	c = c.learn(0, 10, true)
-	check("after ticks without requests", 0.5)
-	c = c.learn(300, 100, false)
-	check("while a queue drains", 0.5)
-	c = c.learn(100, 100, true)
-	check("after a fuller tick", 0.65)
-	c = c.learn(45, 100, true)
-	check("after an emptier tick", 0.64)
-	for _, odd := range []coverage{{Ticks: -1}, {Ticks: learning, Share: -1}, {Ticks: learning, Share: 1e300}, {Ticks: learning + 1, Share: 0.5}, {Ticks: 1, Share: math.NaN()}} {
-		if got := odd.sane(); got != (coverage{}) {
-			t.Errorf("%+v was believed", odd)
-		}
-	}
-	if ok := (coverage{Ticks: learning, Share: 0.5}); ok.sane() != ok {
-		t.Errorf("%+v was not believed", ok)
-	}
-	c = coverage{Ticks: learning, Share: -3}
-	check("of nonsense", 1)
-}
-
-// TestSettled: a cut ends the ticks that say what share is seen, until what it
-// brought is over.
-func TestSettled(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		state adaptive.State
-		want  bool
-	}{
-		{"growing", adaptive.State{}, true},
-		{"above the goal", adaptive.State{Hot: 1}, false},
-		{"cooling down", adaptive.State{Cool: 1}, false},
-		{"draining", adaptive.State{Drain: 1}, false},
-	} {
-		if got := settled(&tt.state); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestPooled(t *testing.T) {
 	t.Parallel()
 	of := func(reporter string, start, end float64, started, ok uint64, known bool) seen {

@@ -31,12 +31,15 @@ func serverOptions(s *settings.Redis, flag string) (redis.Options, error) {
 	case s.SentinelFile != "":
 		o.SentinelCredentials = fromFile("", s.SentinelFile)
 	}
-	for _, credentials := range []redis.Credentials{o.Credentials, o.SentinelCredentials} {
-		if credentials == nil {
+	for _, file := range []struct {
+		name        string
+		credentials redis.Credentials
+	}{{"password-file", o.Credentials}, {"sentinel-password-file", o.SentinelCredentials}} {
+		if file.credentials == nil {
 			continue
 		}
-		if _, _, err := credentials(); err != nil {
-			return o, fmt.Errorf("%s-password-file: %w", flag, err)
+		if _, _, err := file.credentials(); err != nil {
+			return o, fmt.Errorf("%s-%s: %w", flag, file.name, err)
 		}
 	}
 	if o.TLS != nil || s.TLS {

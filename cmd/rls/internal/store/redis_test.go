@@ -1,20 +1,10 @@
 package store
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,10 +30,12 @@ func TestServerOptions(t *testing.T) {
 		Master         string
 		Database       int
 		User, Password string
-		Sentinel       string
+		Sentinel       string // user:password
 		TLS            bool
+		PoolSize       int
 	}
 	file := write(t, t.TempDir(), "password", "p@ss:/%#word\r\n")
+	spaces := write(t, t.TempDir(), "password", " p \n")
 	for _, row := range []struct {
 		name string
 		in   settings.Redis
@@ -57,9 +49,18 @@ func TestServerOptions(t *testing.T) {
 		{
 			"sentinels",
 			settings.Redis{URL: "main,a:1,b:2", Type: "Sentinel", SentinelAuth: "s"},
-			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1", "b:2"}, Sentinel: "s"},
+			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1", "b:2"}, Sentinel: ":s"},
 		},
 		{"cluster", settings.Redis{URL: "a:1,b:2", Type: "CLUSTER"}, found{Mode: redis.Cluster, Addrs: []string{"a:1", "b:2"}}},
+		{"cluster, with the kind of socket of a single one", settings.Redis{URL: "a:1,b:2", Type: "cluster", Socket: "unix"}, found{Mode: redis.Cluster, Addrs: []string{"a:1", "b:2"}}},
+		{"URL of a cluster", settings.Redis{URL: "redis-cluster://a,b:2"}, found{Mode: redis.Cluster, Addrs: []string{"a:6379", "b:2"}}},
+		{"connections", settings.Redis{URL: "h:1", PoolSize: 7}, found{Addrs: []string{"h:1"}, PoolSize: 7}},
+		{
+			"sentinels with a user",
+			settings.Redis{URL: "main,a:1", Type: "sentinel", SentinelAuth: "u:se:cret"},
+			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1"}, Sentinel: "u:se:cret"},
+		},
+		{"password with spaces", settings.Redis{URL: "h:1", PasswordFile: spaces}, found{Addrs: []string{"h:1"}, Password: " p "}},
 		{"password", settings.Redis{URL: "h:1", Auth: "secret"}, found{Addrs: []string{"h:1"}, Password: "secret"}},
 		{"user and password", settings.Redis{URL: "h:1", Auth: "u:se:cret"}, found{Addrs: []string{"h:1"}, User: "u", Password: "se:cret"}},
 		{"user in the URL, password in a file", settings.Redis{URL: "redis://u@h:1", PasswordFile: file}, found{Addrs: []string{"h:1"}, User: "u", Password: "p@ss:/%#word"}},
@@ -71,7 +72,7 @@ func TestServerOptions(t *testing.T) {
 		{
 			"files",
 			settings.Redis{URL: "main,a:1", Type: "sentinel", Username: "u", PasswordFile: file, SentinelFile: file},
-			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1"}, User: "u", Password: "p@ss:/%#word", Sentinel: "p@ss:/%#word"},
+			found{Mode: redis.Sentinel, Master: "main", Addrs: []string{"a:1"}, User: "u", Password: "p@ss:/%#word", Sentinel: ":p@ss:/%#word"},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -80,12 +81,13 @@ func TestServerOptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := found{Mode: o.Mode, Addrs: o.Addrs, Master: o.Master, Database: o.Database, TLS: o.TLS != nil}
+			got := found{Mode: o.Mode, Addrs: o.Addrs, Master: o.Master, Database: o.Database, TLS: o.TLS != nil, PoolSize: o.PoolSize}
 			if o.Credentials != nil {
 				got.User, got.Password, _ = o.Credentials()
 			}
 			if o.SentinelCredentials != nil {
-				_, got.Sentinel, _ = o.SentinelCredentials()
+				user, password, _ := o.SentinelCredentials()
+				got.Sentinel = user + ":" + password
 			}
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -129,6 +131,14 @@ func TestServerOptionsErrors(t *testing.T) {
 		{"socket without a path", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "h:1", Socket: "unix"}},
 		{"password before an address", "--redis-url: has an @, which is for URLs: write redis://:password@host:port", settings.Redis{URL: "hunter2@h:1"}},
 		{"password before a sentinel", "--redis-url: has an @, which is for URLs: write redis://:password@host:port", settings.Redis{URL: "m,u:hunter2@h:1", Type: "sentinel"}},
+		{"socket without a path, in capitals", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "h:1", Socket: "UNIX"}},
+		{"path of no socket", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "/run/r.sock", Socket: "TCP"}},
+		{"paths of a cluster", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "/run/a,/run/b", Type: "cluster"}},
+		{"empty port", "--redis-url: must be a URL, or host:port, or the path of a socket from / on", settings.Redis{URL: "h:"}},
+		{
+			"no such file of the sentinels", "--redis-sentinel-password-file: open /nonexistent: no such file or directory",
+			settings.Redis{URL: "m,h:1", Type: "sentinel", SentinelFile: "/nonexistent"},
+		},
 		{"two", "--redis-url: a single redis has several addresses, must have one", settings.Redis{URL: "a:1,b:2"}},
 		{"no sentinel", "--redis-url: must be the master's name and the sentinels' addresses, with commas between", settings.Redis{URL: "m", Type: "sentinel"}},
 		{"type", `--redis-url: the type is "ring", must be single, sentinel or cluster`, settings.Redis{URL: "h:1", Type: "ring"}},
@@ -157,128 +167,5 @@ func TestServerOptionsErrors(t *testing.T) {
 				t.Errorf("%v, want %s", err, row.want)
 			}
 		})
-	}
-}
-
-// authority signs certificates.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t}
-	a.cert, a.key = a.sign("authority", true)
-	return a
-}
-
-func (a *authority) sign(name string, ca bool) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: ca, BasicConstraintsValid: true,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	parent, by := a.cert, a.key
-	if parent == nil {
-		parent, by = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, by)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if c, err = x509.ParseCertificate(der); err != nil {
-		a.t.Fatal(err)
-	}
-	return c, key
-}
-
-// files writes a pair of certificate and key.
-func (a *authority) files(dir, name string) (cert, key string) {
-	a.t.Helper()
-	c, k := a.sign(name, false)
-	der, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	return write(a.t, dir, "cert", text("CERTIFICATE", c.Raw)), write(a.t, dir, "key", text("PRIVATE KEY", der))
-}
-
-// shake lets a client of c meet a server with the name of a certificate. It gives
-// the client's name and the client's error.
-func (a *authority) shake(c *tls.Config, server string) (client string, err error) {
-	a.t.Helper()
-	cert, key := a.sign(server, false)
-	near, far := net.Pipe()
-	defer near.Close() //nolint:errcheck // a pipe
-	done := make(chan string, 1)
-	go func() {
-		defer far.Close() //nolint:errcheck // a pipe
-		conn := tls.Server(far, &tls.Config{
-			Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12,
-		})
-		name := ""
-		if conn.HandshakeContext(a.t.Context()) == nil && len(conn.ConnectionState().PeerCertificates) > 0 {
-			name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
-		}
-		done <- name
-	}()
-	c = c.Clone()
-	c.ServerName, c.SessionTicketsDisabled, c.MaxVersion = "redis", true, tls.VersionTLS12
-	err = tls.Client(near, c).HandshakeContext(a.t.Context())
-	near.Close() //nolint:errcheck // a pipe
-	return <-done, err
-}
-
-// TestTLS: who signed a server's certificate is always checked, its name unless
-// told otherwise, and our own certificate is read for each connection.
-func TestTLS(t *testing.T) {
-	t.Parallel()
-	ours, others := newAuthority(t), newAuthority(t)
-	dir := t.TempDir()
-	ca := write(t, dir, "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.cert.Raw})))
-	cert, key := ours.files(dir, "first")
-	for _, row := range []struct {
-		name   string
-		skip   bool
-		by     *authority
-		server string
-		fails  bool
-	}{
-		{"the right one", false, ours, "redis", false},
-		{"another name", false, ours, "other", true},
-		{"another name, allowed", true, ours, "other", false},
-		{"another signer", false, others, "redis", true},
-		{"another signer, of any name", true, others, "redis", true},
-	} {
-		c, err := tlsConfig(&settings.Redis{CA: ca, SkipHostname: row.skip})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := row.by.shake(c, row.server); (err != nil) != row.fails {
-			t.Errorf("%s: %v, want an error: %t", row.name, err, row.fails)
-		}
-	}
-	c, err := tlsConfig(&settings.Redis{CA: ca, Cert: cert, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"first", "second"} {
-		ours.files(dir, name)
-		if got, err := ours.shake(c, "redis"); got != name || err != nil {
-			t.Errorf("the server sees %q, %v, want %q", got, err, name)
-		}
-	}
-	if _, err := tlsConfig(&settings.Redis{Cert: ca, Key: key}); err == nil {
-		t.Error("a key of another certificate is taken")
 	}
 }

@@ -71,9 +71,7 @@ func (st *Store) share(s *settings.Settings, now func() int64, log *zap.Logger) 
 		CacheBytes: s.Legacy.CacheBytes, Next: st.Backend, Now: now,
 	}
 	if s.Legacy.PerSecond {
-		second := s.Legacy.Second
-		second.CA, second.Cert, second.Key, second.SkipHostname = s.Redis.CA, s.Redis.Cert, s.Redis.Key, s.Redis.SkipHostname
-		more, err := serverOptions(&second, "--redis-persecond")
+		more, err := secondOptions(s)
 		if err != nil {
 			return errors.Join(err, st.Redis.Close())
 		}
@@ -85,6 +83,14 @@ func (st *Store) share(s *settings.Settings, now func() int64, log *zap.Logger) 
 	}
 	st.Backend, st.Legacy = legacy, true
 	return nil
+}
+
+// secondOptions are those of the Redis for rules of one second, which has the
+// certificates of the other.
+func secondOptions(s *settings.Settings) (redis.Options, error) {
+	second := s.Legacy.Second
+	second.CA, second.Cert, second.Key, second.SkipHostname = s.Redis.CA, s.Redis.Cert, s.Redis.Key, s.Redis.SkipHostname
+	return serverOptions(&second, "--redis-persecond")
 }
 
 // Ready says whether requests can be decided now.
