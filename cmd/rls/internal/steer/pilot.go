@@ -1,11 +1,7 @@
 package steer
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -129,43 +125,6 @@ func (p *pilot) steerAlone(now time.Time, own row) {
 	p.step(now, max(0, now.Sub(p.stepped)), []row{own})
 	p.stepped, p.alone = now, true
 	p.memory.At = time.Time{}
-}
-
-// steerTogether leaves what this replica knows and takes over where the limit is;
-// when it is this replica's turn it steps first, by what all know. Instants in what
-// replicas share are of the board's clock. Afterwards unsteered says whether this
-// replica has still to steer by itself.
-func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, own row, now time.Time) error {
-	p.unsteered = true
-	data, err := json.Marshal(own)
-	if err != nil {
-		return fmt.Errorf("writing a row: %w", err)
-	}
-	name := strings.Join([]string{p.id.domain, p.id.label, p.target}, "\x00")
-	shared, err := board.Share(ctx, name, replica, data, turn)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
-	}
-	p.recall(shared.State, shared.At)
-	p.unsteered = p.alone && !shared.Turn // until the one whose turn it is has read of it
-	if !shared.Turn {
-		if !p.alone {
-			p.stepped, p.since = now, max(0, shared.At.Sub(p.memory.At))
-			p.apply(p.memory.Moved)
-		}
-		return nil
-	}
-	known := p.hear(shared.Rows, shared.At)
-	since := Interval
-	if !p.memory.At.IsZero() {
-		since = max(0, shared.At.Sub(p.memory.At))
-	}
-	p.step(shared.At, since, known)
-	p.stepped, p.alone = now, false
-	if data, err = json.Marshal(&p.memory); err != nil {
-		return fmt.Errorf("writing a state: %w", err)
-	}
-	return board.Keep(ctx, name, data) //nolint:wrapcheck // it says what failed
 }
 
 // step is one tick of the controller at an instant of whatever clock is in use, and

@@ -8,27 +8,26 @@ import (
 	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 )
 
-// row is what one replica knows, as it leaves it for the others. Times are seconds
-// before it was left.
+// row is what one replica knows of a rule. Times are seconds before that was so.
 type row struct {
-	Passages []passage `json:"passages"`
+	Passages []passage
 	// Target is what passed all rules of the target, where there are several.
-	Target []passage `json:"target,omitempty"`
-	Seen   []seen    `json:"seen"`
+	Target []passage
+	Seen   []seen
 	// Memory is what the replica has carried on by itself; nil: nothing.
-	Memory *memory `json:"memory,omitempty"`
+	Memory *memory
 }
 
 // seen is what one reporter saw in one interval.
 type seen struct {
-	Reporter     string          `json:"reporter"`
-	Start        float64         `json:"start"`
-	End          float64         `json:"end"`
-	Started      uint64          `json:"started"`
-	StartedKnown bool            `json:"started_known"`
-	OK           uint64          `json:"ok"`
-	Errors       uint64          `json:"errors"`
-	Latency      adaptive.Sketch `json:"latency"`
+	Reporter     string          `json:"r"`
+	Start        float64         `json:"s"`
+	End          float64         `json:"e"`
+	Started      uint64          `json:"n"`
+	StartedKnown bool            `json:"k"`
+	OK           uint64          `json:"o"`
+	Errors       uint64          `json:"x"`
+	Latency      adaptive.Sketch `json:"l"`
 }
 
 func (s *seen) samples() uint64 { return plus(s.OK, s.Errors) }
