@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -92,27 +93,41 @@ func pool(rows []*Row) Stats {
 	}
 }
 
-// weigh caps the weights, which come as sample counts, at their median, and
-// lower where that is not enough: the heaviest minority must weigh less than
-// the rest.
+// weigh caps the weights, which come as sample counts.
 func weigh(views []view) {
 	slices.SortFunc(views, func(a, b view) int { return cmp.Compare(a.weight, b.weight) })
-	few := (len(views) - 1) / 2
-	rest := views[:len(views)-few]
-	limit := (views[(len(views)-1)/2].weight + views[len(views)/2].weight) / 2
-	for float64(few)*limit >= capped(rest, limit) {
-		limit = 0.9 * capped(rest, limit) / float64(few)
+	weights := make([]float64, len(views))
+	for i, v := range views {
+		weights[i] = v.weight
 	}
+	limit := Fair(weights)
 	for i := range views {
 		views[i].weight = min(views[i].weight, limit)
 	}
 }
 
+// Fair is the most that each of several reporters' weights may count: their median,
+// and less where that is not enough, since the heaviest minority must weigh less than
+// the rest. Below three reporters there is no minority, and no such limit.
+func Fair(weights []float64) float64 {
+	if len(weights) < quorum {
+		return math.Inf(1)
+	}
+	sorted := slices.Sorted(slices.Values(weights))
+	few := (len(sorted) - 1) / 2
+	rest := sorted[:len(sorted)-few]
+	limit := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	for limit > 0 && float64(few)*limit >= capped(rest, limit) {
+		limit = 0.9 * capped(rest, limit) / float64(few)
+	}
+	return limit
+}
+
 // capped is the sum of the weights, none above limit.
-func capped(views []view, limit float64) float64 {
+func capped(weights []float64, limit float64) float64 {
 	sum := 0.0
-	for _, v := range views {
-		sum += min(v.weight, limit)
+	for _, w := range weights {
+		sum += min(w, limit)
 	}
 	return sum
 }

@@ -171,3 +171,30 @@ func TestMergeOfFewAndOdd(t *testing.T) {
 		})
 	}
 }
+
+func TestFair(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		weights []float64
+		want    float64
+	}{
+		{"none", nil, math.Inf(1)},
+		{"two", []float64{1, 1e9}, math.Inf(1)},
+		{"three", []float64{1e9, 30, 20}, 30},
+		{"the median", []float64{40, 10, 20, 30}, 25},
+		{"nothing", []float64{0, 0, 0}, 0},
+	}
+	for _, test := range tests {
+		before := slices.Clone(test.weights)
+		if got := Fair(test.weights); got != test.want && !near(test.want, got) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+		if diff := cmp.Diff(before, test.weights); diff != "" {
+			t.Errorf("%s: the weights were changed: %s", test.name, diff)
+		}
+	}
+	if got := Fair([]float64{100, 100, 100, 1, 1}); 2*got >= 1+1+got || got < 1.5 {
+		t.Errorf("%v, by which two of five are not outweighed by the rest, or by far", got)
+	}
+}

@@ -84,11 +84,11 @@ func TestLeastRights(t *testing.T) {
 					}
 				}
 			}
-			if _, err := r.Share(t.Context(), "a rule", "a", nil, time.Hour); err != nil {
-				t.Error(err)
+			if shared := r.Share(t.Context(), "a", []redis.Post{{Name: "a target", Parts: []string{"a rule"}}}, time.Hour); shared[0].Err != nil {
+				t.Error(shared[0].Err)
 			}
-			if err := r.Keep(t.Context(), "a rule", nil); err != nil {
-				t.Error(err)
+			if errs := r.Keep(t.Context(), []redis.State{{Name: "a target", Part: "a rule"}}); errs[0] != nil {
+				t.Error(errs[0])
 			}
 			checkDenied(t, servers)
 		})

@@ -41,6 +41,7 @@ func clientOptions(o *Options, addr string) *goredis.Options {
 		DialTimeout:              dialTimeout,
 		ReadTimeout:              o.Budget,
 		WriteTimeout:             o.Budget,
+		ContextTimeoutEnabled:    true,
 		PoolSize:                 o.PoolSize,
 		PipelinePoolSize:         -1, // one pool for all
 		ConnMaxIdleTime:          maxIdle,

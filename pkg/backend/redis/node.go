@@ -8,14 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-)
-
-const (
-	keepAlive  = 10 * time.Second // between two pings of a connection
-	masterPoll = time.Second      // between two questions where the master is
 )
 
 // node is one Redis server, or the one that sentinels name.
@@ -25,12 +19,13 @@ type node struct {
 	addr    string // or the name of the master that sentinels name
 	script  script
 	batcher batcher
-	connect func() *goredis.Client
-	client  atomic.Pointer[goredis.Client]
-	finder  *sentinels           // nil: the address does not change
-	stale   chan *goredis.Client // of one place: its connections are to be made anew
-	failed  func()               // told of a trip that the node did not serve; may be nil
-	checked atomic.Bool          // the server's version and settings
+	options func() *goredis.Options
+	client  atomic.Pointer[goredis.Client] // that decides
+	sharing atomic.Pointer[goredis.Client] // for what no request waits for
+	finder  *sentinels                     // nil: the address does not change
+	stale   chan *goredis.Client           // of one place: its connections are to be made anew
+	failed  func()                         // told of a trip that the node did not serve; may be nil
+	checked atomic.Bool                    // the server's version and settings
 	warn    func(string)
 	end     context.CancelFunc
 	ended   sync.WaitGroup
@@ -40,13 +35,14 @@ type node struct {
 func newNode(o *Options, addr string, s script) *node {
 	n := &node{addr: addr, script: s, stale: make(chan *goredis.Client, 1), warn: o.Warn}
 	n.tripped = make(chan struct{}, 1)
-	n.connect = func() *goredis.Client { return goredis.NewClient(clientOptions(o, addr)) }
+	n.options = func() *goredis.Options { return clientOptions(o, addr) }
 	if o.Mode == Sentinel {
 		n.addr = o.Master
 		n.finder = newSentinels(o)
-		n.connect = func() *goredis.Client { return goredis.NewClient(n.finder.clientOptions()) }
+		n.options = n.finder.clientOptions
 	}
-	n.client.Store(n.connect())
+	n.client.Store(goredis.NewClient(n.options()))
+	n.sharing.Store(goredis.NewClient(shareOptions(n.options())))
 	return n
 }
 
@@ -61,7 +57,7 @@ func (n *node) close() error {
 	n.end()
 	n.batcher.close()
 	n.ended.Wait()
-	return n.client.Load().Close()
+	return errors.Join(n.client.Load().Close(), n.sharing.Load().Close())
 }
 
 // up implements executor.
@@ -131,10 +127,7 @@ func (n *node) judge(client *goredis.Client, commands []*command) {
 		kind := faultOf(k)
 		switch kind {
 		case ReadOnly, Loading:
-			select {
-			case n.stale <- client:
-			default:
-			}
+			n.outdated(client)
 		case Timeout, Unavailable:
 			lost++
 			if kind != Timeout || k.size() <= maxItems { // a request of many more takes its time
@@ -174,6 +167,14 @@ func faultOf(k *command) Kind {
 	return kindOfReply(k.reply[at+2:])
 }
 
+// outdated has the connections of a client made anew.
+func (n *node) outdated(client *goredis.Client) {
+	select {
+	case n.stale <- client:
+	default:
+	}
+}
+
 func (n *node) reportFailure() {
 	if n.failed != nil {
 		n.failed()
@@ -187,63 +188,4 @@ func weight(err error) int32 {
 		return strikes
 	}
 	return 1
-}
-
-// keep looks after the connections until ctx ends.
-func (n *node) keep(ctx context.Context) {
-	interval := keepAlive
-	if n.finder != nil {
-		interval = masterPoll
-	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-n.tripped:
-			n.renew()
-			n.probe(ctx)
-		case client := <-n.stale:
-			if client == n.client.Load() { // else that has happened, and the new ones are in use
-				n.renew()
-				pause(ctx, firstProbe) // not more often
-			}
-		case <-tick.C:
-			if n.finder != nil && n.finder.moved(ctx) {
-				n.renew()
-			}
-			n.client.Load().Ping(ctx) // whatever it says: the connection is used
-		}
-	}
-}
-
-// probe waits until the node answers and closes the breaker.
-func (n *node) probe(ctx context.Context) {
-	var b backoff
-	for pause(ctx, b.wait()) {
-		if n.client.Load().Ping(ctx).Err() == nil {
-			n.breaker.close()
-			return
-		}
-		n.renew() // a server that answers with an error may no longer be the one
-		n.reportFailure()
-	}
-}
-
-// renew makes the connections anew, so that names and sentinels are asked again.
-func (n *node) renew() {
-	n.client.Swap(n.connect()).Close() //nolint:errcheck // its connections are of no more use
-}
-
-// pause waits, and says whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

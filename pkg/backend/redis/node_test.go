@@ -215,7 +215,7 @@ func TestLT05Settings(t *testing.T) {
 	if o.ConnMaxIdleTime <= 0 || o.ConnMaxIdleTime >= time.Minute || keepAlive >= time.Minute {
 		t.Errorf("connections are kept for %v and used every %v, want less than a minute", o.ConnMaxIdleTime, keepAlive)
 	}
-	if o.MaxRetries != -1 {
-		t.Errorf("%d retries of the client", o.MaxRetries)
+	if o.MaxRetries != -1 || !o.ContextTimeoutEnabled {
+		t.Errorf("%d retries of the client, heeds deadlines %t", o.MaxRetries, o.ContextTimeoutEnabled)
 	}
 }

@@ -117,6 +117,31 @@ func TestRefundsEndRefusals(t *testing.T) {
 	s.want(backend.OK, backend.FromStore, one)
 }
 
+// TestGiveBacksEndRefusals: what was refused for lack of hits that another request has
+// given back since is not remembered.
+func TestGiveBacksEndRefusals(t *testing.T) {
+	t.Parallel()
+	clock := backendtest.NewClock()
+	gate := &gated{Backend: local.New(local.Options{Now: clock.Now})}
+	r := redis.NewRefusals(gate, redis.RefusalOptions{Now: clock.Now})
+	closeAfter(t, r)
+	s := refuser{t, r}
+	rule := newRule(t, algorithms.Params{Kind: algorithms.GCRA, Limit: 1, Window: time.Hour})
+	s.want(backend.OK, backend.FromStore, ask("k", rule, 1), ask("full", rule, 1))
+	gate.before = func() { // k was full when it was asked, and has a hit less now
+		gate.refund(t, ask("k", rule, -1))
+		s.want(backend.OverLimit, backend.FromStore, ask("k", rule, 1), ask("full", rule, 1))
+	}
+	s.want(backend.OverLimit, backend.FromStore, ask("k", rule, 1))
+	s.want(backend.OK, backend.FromStore, ask("k", rule, 1))
+}
+
+// refund refunds hits without the memory's knowledge.
+func (g *gated) refund(t *testing.T, a backend.Ask) {
+	t.Helper()
+	g.Backend.Decide(t.Context(), &backend.Request{Charge: backend.AllOrNothing, Asks: []backend.Ask{a}}, make([]backend.Answer, 1))
+}
+
 // manyRefunds are more asks than are remembered of one request.
 func manyRefunds(a backend.Ask) []backend.Ask {
 	asks := make([]backend.Ask, 17)

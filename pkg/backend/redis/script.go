@@ -24,11 +24,19 @@ var (
 	decideLua string
 )
 
+//go:embed lua/share.lua
+var shareLua string
+
 // script is a Lua script and the name that EVALSHA calls it by.
 type script struct{ text, sha string }
 
 func decideScript() script {
-	text := preludeLua + loneLua + tatLua + fixedLua + counterLua + logLua + decideLua
+	return newScript(preludeLua + loneLua + tatLua + fixedLua + counterLua + logLua + decideLua)
+}
+
+func shareScript() script { return newScript(shareLua) }
+
+func newScript(text string) script {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // no secret
 	return script{text, hex.EncodeToString(sum[:])}
 }

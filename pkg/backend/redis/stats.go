@@ -35,7 +35,7 @@ func (r *Redis) Stats() Stats {
 	for _, n := range nodes {
 		one := NodeStats{
 			Addr: n.addr, Waiting: len(n.batcher.queue), Open: !n.up(),
-			Connections: int(n.client.Load().PoolStats().TotalConns),
+			Connections: int(n.client.Load().PoolStats().TotalConns + n.sharing.Load().PoolStats().TotalConns),
 		}
 		one.Batches, one.Asks = n.batcher.sizes.read()
 		for _, trips := range one.Batches {

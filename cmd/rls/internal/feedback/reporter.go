@@ -13,6 +13,7 @@ type reporter struct {
 	heard    time.Time // when it last spoke, whether that counted or not
 	sequence uint64    // of its last report that has a number
 	reported time.Time // end of the latest window reported, on its clock
+	counts   bool      // it has said how many requests began, since it began anew last
 	pool     pool
 	open     []interval // of its access log, ascending, none empty
 	closed   int64      // the last interval that was put into pool, in s since the epoch
@@ -39,13 +40,15 @@ func (p *reporter) repeats(r *report, now time.Time) bool {
 
 func (p *reporter) add(r *report, now time.Time) {
 	if r.sequence != 0 {
+		p.counts = p.counts && r.sequence > p.sequence
 		p.sequence = r.sequence
 	}
+	p.counts = p.counts || r.row.Started > 0 // then 0 is a number, too
 	if r.end.After(p.reported) || p.reported.Sub(now) > maxAhead {
 		p.reported = r.end
 	}
 	ahead := max(0, r.end.Sub(now)) // of its clock
-	p.pool.add(r.start.Add(-ahead), r.end.Add(-ahead), &r.row, r.startedKnown)
+	p.pool.add(r.start.Add(-ahead), r.end.Add(-ahead), &r.row, r.startedKnown || p.counts)
 }
 
 // maxOpen is how many intervals before the present one may be open: entries wait

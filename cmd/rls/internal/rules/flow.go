@@ -11,7 +11,7 @@ type Flow struct {
 type Counts struct {
 	Admitted int64 // hits of requests that went on to the target
 	Refused  int64 // hits that the rule refused
-	Requests int64 // that went on to the target
+	Requests int64 // that went on to the target; one that meets several of its rules is counted by the first
 }
 
 // Plus adds up.
@@ -19,11 +19,14 @@ func (c Counts) Plus(o Counts) Counts {
 	return Counts{c.Admitted + o.Admitted, c.Refused + o.Refused, c.Requests + o.Requests}
 }
 
-// Admit counts the hits of a request that goes on.
+// Admit counts the hits of a request that goes on, and the request.
 func (f *Flow) Admit(hits int64) {
 	f.admitted.Add(hits)
 	f.requests.Add(1)
 }
+
+// AdmitMore counts further hits of a request that is counted already.
+func (f *Flow) AdmitMore(hits int64) { f.admitted.Add(hits) }
 
 // Refuse counts the hits of a request that the rule refuses.
 func (f *Flow) Refuse(hits int64) { f.refused.Add(hits) }

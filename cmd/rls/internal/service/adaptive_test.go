@@ -101,6 +101,36 @@ func TestFlow(t *testing.T) {
 	}
 }
 
+// TestFlowOfTarget: a request goes to its target once, however many of the target's
+// rules it meets, and however often; what it costs each of them is another matter.
+func TestFlowOfTarget(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, adaptiveRules)
+	flows := map[string]*rules.Flow{}
+	for _, r := range b.set.Adaptive() {
+		r.Flow = new(rules.Flow)
+		flows[r.Label()] = r.Flow
+	}
+	q := wire("t", "plain", "x")
+	for _, key := range []string{"one", "two", "again", "one"} {
+		q.Descriptors = append(q.Descriptors, wire("t", key, "x").GetDescriptors()...)
+	}
+	config := service.Config{Rules: func() *rules.Set { return b.set }, Store: b.store, Metrics: telemetry.New("test")}
+	if _, err := rlspb.NewRateLimitServiceClient(dial(t, config)).ShouldRateLimit(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]rules.Counts{}
+	for label, flow := range flows {
+		got[label] = flow.Take()
+	}
+	want := map[string]rules.Counts{
+		"t.one_x": {Admitted: 2, Requests: 1}, "t.two_x": {Admitted: 1, Requests: 1}, "t.again_x": {Admitted: 1}, "t.watch_x": {},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestFlowWithoutStore: what the store did not decide is neither admitted nor refused
 // for want of limit.
 func TestFlowWithoutStore(t *testing.T) {

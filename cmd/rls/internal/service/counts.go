@@ -1,6 +1,8 @@
 package service
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,7 +43,7 @@ func (c *counts) decisions(e *Evaluation) {
 	for i := range e.Results {
 		r := &e.Results[i]
 		if r.Rule != nil && r.Rule.Flow != nil && r.Answer != nil {
-			e.flow(r)
+			e.flow(i)
 		}
 		switch {
 		case !e.Known:
@@ -64,17 +66,28 @@ func (c *counts) decisions(e *Evaluation) {
 	}
 }
 
-// flow counts a result of an adaptive rule. What goes on to the target has loaded
-// it, whether the rule liked that or not. What is refused for another reason than
-// the limit, since the store did not decide or since it is more than ever passes,
-// is no sign that the limit holds anything back.
-func (e *Evaluation) flow(r *Result) {
+// flow counts the i-th result, which is an adaptive rule's. What goes on to the
+// target has loaded it, whether the rule liked that or not. What is refused for
+// another reason than the limit, since the store did not decide or since it is more
+// than ever passes, is no sign that the limit holds anything back.
+func (e *Evaluation) flow(i int) {
+	r := &e.Results[i]
 	switch hits := max(r.Hits, 0); {
+	case e.Verdict == backend.OK && e.counted(i):
+		r.Rule.Flow.AdmitMore(hits)
 	case e.Verdict == backend.OK:
 		r.Rule.Flow.Admit(hits)
 	case r.Over() && r.Answer.Err == nil && r.Answer.RetryAfter != algorithms.Never:
 		r.Rule.Flow.Refuse(hits)
 	}
+}
+
+// counted says whether the request has met the target of a result before, by another
+// of its rules or by the same one: it goes there once.
+func (e *Evaluation) counted(i int) bool {
+	return slices.ContainsFunc(e.Results[:i], func(r Result) bool {
+		return r.Answer != nil && r.Rule.Flow != nil && r.Rule.Adaptive.Target == e.Results[i].Rule.Adaptive.Target
+	})
 }
 
 // policy is what decides in the store's place, as a rule file says it.

@@ -59,8 +59,8 @@ func (b *board) key(suffix string) string {
 }
 
 // Share has turns that only the test ends, so that no wall clock matters.
-func (b *board) Share(ctx context.Context, name, replica string, row []byte, _ time.Duration) (redis.Shared, error) {
-	return b.Redis.Share(ctx, name, replica, row, time.Hour) //nolint:wrapcheck // a test
+func (b *board) Share(ctx context.Context, replica string, posts []redis.Post, _ time.Duration) []redis.Shared {
+	return b.Redis.Share(ctx, replica, posts, time.Hour)
 }
 
 func (b *board) endTurn() {
@@ -91,9 +91,23 @@ func (b *board) age(by time.Duration) {
 	}
 }
 
-type keepless struct{ *board }
+// keepless is a board that keeps no state while it is broken.
+type keepless struct {
+	*board
 
-func (keepless) Keep(context.Context, string, []byte) error { return errors.New("not kept") }
+	broken bool
+}
+
+func (k *keepless) Keep(ctx context.Context, states []redis.State) []error {
+	if !k.broken {
+		return k.board.Keep(ctx, states)
+	}
+	errs := make([]error, len(states))
+	for i := range errs {
+		errs[i] = errors.New("not kept")
+	}
+	return errs
+}
 
 // failing is a board whose server does not answer while down is closed.
 type failing struct {
@@ -102,13 +116,13 @@ type failing struct {
 	down chan struct{}
 }
 
-func (f *failing) Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (redis.Shared, error) {
+func (f *failing) Share(ctx context.Context, replica string, posts []redis.Post, turn time.Duration) []redis.Shared {
 	select {
 	case <-f.down:
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		return f.Redis.Share(ended, name, replica, row, turn) //nolint:wrapcheck // a test
+		return f.Redis.Share(ended, replica, posts, turn)
 	default:
-		return f.board.Share(ctx, name, replica, row, turn)
+		return f.board.Share(ctx, replica, posts, turn)
 	}
 }

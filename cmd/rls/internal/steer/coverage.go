@@ -1,5 +1,7 @@
 package steer
 
+import "github.com/eb50146d/rls/pkg/algorithms/adaptive"
+
 // What a reporter that does not say how many requests began, as Envoy's access log
 // does not, leaves open is taken from what rls let pass: it began so many as were
 // admitted, times the share that such reporters ever see.
@@ -10,6 +12,8 @@ const (
 	learning = 5
 	// rise and fall are how much of the way to what a tick shows the share goes.
 	rise, fall = 0.3, 0.05
+	// leap is how many times the share so far a tick is believed to show.
+	leap = 2
 )
 
 // coverage is completed requests over admitted ones, as learned.
@@ -27,12 +31,13 @@ func (c coverage) now() float64 {
 }
 
 // learn takes in one tick, if it is settled: an overloaded target completes less
-// than begins, and one whose queue drains a multiple of it.
+// than begins, and one whose queue drains a multiple of it. What one tick can teach is
+// bounded, lest a single faulty report ruin the share for minutes.
 func (c coverage) learn(completed, admitted float64, settled bool) coverage {
 	if completed <= 0 || admitted <= 0 || !settled {
 		return c
 	}
-	share := completed / admitted
+	share := min(completed/admitted, max(1, leap*c.now()), greatestShare)
 	switch {
 	case c.Ticks < learning:
 		c.Ticks++
@@ -40,9 +45,37 @@ func (c coverage) learn(completed, admitted float64, settled bool) coverage {
 	case share > c.Share:
 		c.Share += rise * (share - c.Share)
 	default:
-		c.Share += fall * (share - c.Share)
+		// What is above 1 is other traffic, or was a lie: it goes as quickly as it
+		// came. Below, a target that hangs must not teach that it is seen less.
+		whole := max(share, min(1, c.Share))
+		c.Share += rise*(whole-c.Share) + fall*(share-whole)
 	}
 	return c
+}
+
+// Bounds of what reporters are believed that do not say how many requests began.
+const (
+	mostOf = 10  // times what rls let pass is the most that one of them completes
+	idle   = 0.1 // of an even part of what they complete together is too little to vote
+)
+
+// completed is how many requests a second reporters of these rates complete together.
+// No minority moves the sum much: of three or more, each counts for as much as it does
+// in adaptive.Merge. Idle ones do not vote on what the busy ones can have done.
+func completed(rates []float64, admitted float64, cover coverage) float64 {
+	least := idle * admitted * min(1, cover.now()) / float64(len(rates))
+	var busy []float64
+	for _, r := range rates {
+		if r >= least {
+			busy = append(busy, r)
+		}
+	}
+	most := min(adaptive.Fair(busy), mostOf*admitted)
+	sum := 0.0
+	for _, r := range rates {
+		sum += min(r, most)
+	}
+	return sum
 }
 
 // greatestShare is the most that a share can be believed to be: targets get other

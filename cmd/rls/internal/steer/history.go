@@ -14,11 +14,11 @@ const remembered = 30 * time.Second
 // passage is what passed a rule in one tick. Times are seconds before the instant
 // at which it was looked up.
 type passage struct {
-	Start    float64 `json:"start"`
-	End      float64 `json:"end"`
-	Admitted float64 `json:"admitted"` // hits
-	Refused  float64 `json:"refused"`  // hits
-	Requests float64 `json:"requests"` // admitted
+	Start    float64
+	End      float64
+	Admitted float64 // hits
+	Refused  float64 // hits
+	Requests float64 // admitted
 }
 
 // history is what passed a rule of late.

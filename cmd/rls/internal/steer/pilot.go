@@ -1,11 +1,7 @@
 package steer
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,9 +29,11 @@ type pilot struct {
 	memory    memory
 	since     time.Duration // from the last step of all to this one's last look
 	inForce   int64         // the limit
-	logged    int64         // the limit that was logged last
+	logged    int64         // the limit that the last line in the log told of
 	looked    bool          // at what all share
 	doubted   time.Time     // when a doubt about the reports was logged last
+	heard     []*seen       // in the last step of this process
+	heardAt   time.Time     // of that step
 	shown     atomic.Pointer[Standing]
 }
 
@@ -50,7 +48,9 @@ type memory struct {
 	Heard     map[string]time.Time `json:"heard"`
 	Reporters int                  `json:"reporters"`  // in the last step
 	ReportAge float64              `json:"report_age"` // s; of the last report, at the last step
-	Reported  bool                 `json:"reported"`   // whether there ever was one
+	Reported  bool                 `json:"reported"`   // whether there ever was one; else ReportAge is since the start
+	// Delivered is how many hits a second the target answered well, of all keys.
+	Delivered float64 `json:"delivered"`
 }
 
 func newPilot(id ruleID, log *zap.Logger, now time.Time) *pilot {
@@ -61,17 +61,37 @@ func newPilot(id ruleID, log *zap.Logger, now time.Time) *pilot {
 // they allow to where it is.
 func (p *pilot) take(b *rules.Bound, now time.Time) {
 	fresh := p.target != b.Adaptive.Target // what is known is about another one
+	if !fresh {
+		p.rescale(b.Limit().Limit.Window())
+	}
 	p.bound, p.target = b, b.Adaptive.Target
 	p.config = configOf(b)
 	p.many = b.ManyKeys()
 	b.Flow = p.flow
 	if fresh {
 		p.looked = false
-		p.memory = memory{State: p.config.Start()}
+		p.memory, p.heard = memory{State: p.config.Start()}, nil
 		p.inForce = b.Limit().Limit.Limit()
 		p.logged = p.inForce
 	}
 	p.apply(now)
+}
+
+// rescale makes the limits known those of another unit: that is no move.
+func (p *pilot) rescale(window time.Duration) {
+	before := p.bound.Limit().Limit.Window()
+	if window == before {
+		return
+	}
+	p.inForce = hits(p.memory.State.Limit, window)
+	if p.logged != unlogged {
+		p.logged = int64(math.Round(float64(p.logged) * window.Seconds() / before.Seconds()))
+	}
+}
+
+// hits is a limit in hits a second as whole ones in a window.
+func hits(limit float64, window time.Duration) int64 {
+	return int64(math.Floor(limit * window.Seconds() * (1 + 1e-12))) // 50/60*60 is less than 50
 }
 
 // configOf says what a rule's file says, in hits and seconds.
@@ -109,43 +129,6 @@ func (p *pilot) steerAlone(now time.Time, own row) {
 	p.memory.At = time.Time{}
 }
 
-// steerTogether leaves what this replica knows and takes over where the limit is;
-// when it is this replica's turn it steps first, by what all know. Instants in what
-// replicas share are of the board's clock. Afterwards unsteered says whether this
-// replica has still to steer by itself.
-func (p *pilot) steerTogether(ctx context.Context, board Board, replica string, own row, now time.Time) error {
-	p.unsteered = true
-	data, err := json.Marshal(own)
-	if err != nil {
-		return fmt.Errorf("writing a row: %w", err)
-	}
-	name := strings.Join([]string{p.id.domain, p.id.label, p.target}, "\x00")
-	shared, err := board.Share(ctx, name, replica, data, turn)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
-	}
-	p.recall(shared.State, shared.At)
-	p.unsteered = p.alone && !shared.Turn // until the one whose turn it is has read of it
-	if !shared.Turn {
-		if !p.alone {
-			p.stepped, p.since = now, max(0, shared.At.Sub(p.memory.At))
-			p.apply(p.memory.Moved)
-		}
-		return nil
-	}
-	known := p.hear(shared.Rows, shared.At)
-	since := Interval
-	if !p.memory.At.IsZero() {
-		since = max(0, shared.At.Sub(p.memory.At))
-	}
-	p.step(shared.At, since, known)
-	p.stepped, p.alone = now, false
-	if data, err = json.Marshal(&p.memory); err != nil {
-		return fmt.Errorf("writing a state: %w", err)
-	}
-	return board.Keep(ctx, name, data) //nolint:wrapcheck // it says what failed
-}
-
 // step is one tick of the controller at an instant of whatever clock is in use, and
 // so long after the one before. A pause of all is no tick: it counts as one of the
 // usual length.
@@ -155,7 +138,13 @@ func (p *pilot) step(at time.Time, since time.Duration, known []row) {
 	if span > remembered {
 		span = Interval
 	}
-	v := look(known, span.Seconds(), m.Coverage)
+	var before []*seen
+	if elapsed := at.Sub(p.heardAt); elapsed > 0 && elapsed < 3*Interval/2 {
+		before = older(p.heard, elapsed.Seconds())
+	}
+	v := look(known, before, span.Seconds(), m.Coverage)
+	p.heard, p.heardAt = v.heard, at
+	delivered := sane(v.stats.AdmittedThen * v.stats.OKRatio)
 	if p.many {
 		v.stats = perKey(v.stats, m.State.Limit)
 	}
@@ -164,12 +153,21 @@ func (p *pilot) step(at time.Time, since time.Duration, known []row) {
 	m.At, p.since = at, 0
 	m.Reporters = v.reporters
 	if v.reporters > 0 {
-		m.ReportAge, m.Reported = v.stats.Age, true
+		m.ReportAge, m.Reported, m.Delivered = v.stats.Age, true, delivered
 	} else {
 		m.ReportAge += since.Seconds()
 	}
 	p.doubt(at, v)
 	p.apply(at)
+}
+
+// sane is a rate that can be: what other replicas leave need not make sense.
+func sane(rate float64) float64 {
+	const most = 1e19 // hits/s
+	if rate >= 0 && rate <= most {
+		return rate
+	}
+	return 0
 }
 
 // settled says that no queue grows or drains in the target, as far as is known: what
@@ -178,24 +176,24 @@ func settled(s *adaptive.State) bool { return s.Hot == 0 && s.Cool == 0 && s.Dra
 
 // apply puts the limit in force; moved is when it came to be if it is another one.
 func (p *pilot) apply(moved time.Time) {
-	before := p.bound.Limit().Limit
-	hits := int64(math.Floor(p.memory.State.Limit * before.Window().Seconds() * (1 + 1e-12))) // 50/60*60 is less than 50
-	p.bound.SetLimit(hits)
+	before := p.inForce
+	p.bound.SetLimit(hits(p.memory.State.Limit, p.bound.Limit().Limit.Window()))
 	limit := p.bound.Limit().Limit.Limit()
-	if limit != p.inForce {
+	if limit != before {
 		p.inForce, p.memory.Moved = limit, moved
 	}
-	p.logMove(limit)
+	p.logMove(before, limit)
 	p.show(limit)
 }
 
 // unlogged is the limit logged last when one was read back, which is no move.
 const unlogged = -1
 
-// worthALine is by what share a limit has to move until it is logged again.
+// worthALine is by what share of what was logged last a limit has to move until it is
+// logged again.
 const worthALine = 0.1
 
-func (p *pilot) logMove(limit int64) {
+func (p *pilot) logMove(before, limit int64) {
 	if p.logged == unlogged {
 		p.logged = limit
 	}
@@ -203,7 +201,7 @@ func (p *pilot) logMove(limit int64) {
 		return
 	}
 	p.log.Info("adaptive limit moved", zap.String("domain", p.id.domain), zap.String("rule", p.id.label), zap.String("target", p.target),
-		zap.Int64("from", p.logged), zap.Int64("to", limit), zap.String("reason", string(p.memory.State.Reason)))
+		zap.Int64("from", before), zap.Int64("to", limit), zap.Int64("logged_before", p.logged), zap.String("reason", string(p.memory.State.Reason)))
 	p.logged = limit
 }
 

@@ -68,3 +68,35 @@ func TestTarget(t *testing.T) {
 		t.Errorf("%+v, want a new start", got)
 	}
 }
+
+// TestReloadOfUnit: the same limit by another unit is no move.
+func TestReloadOfUnit(t *testing.T) {
+	t.Parallel()
+	perMinute := strings.NewReplacer("unit: second", "unit: minute", "400", "24000", "min_limit: 50", "min_limit: 3000", "2000", "120000")
+	for _, seconds := range []int{0, 1, 3, 12} {
+		w := newWorld(t, oneRule, nil, "")
+		for range seconds {
+			w.busy()
+		}
+		before, lines := w.Standings()[0], len(w.moves())
+		w.now = w.now.Add(time.Minute)
+		for i, text := range []string{perMinute.Replace(oneRule), oneRule, perMinute.Replace(oneRule)} {
+			w.load(text)
+			got := w.Standings()[0]
+			if rate := before.Limit; i%2 == 0 && (got.Limit < 60*rate || got.Limit >= 60*(rate+1)) || i%2 == 1 && got.Limit != rate {
+				t.Errorf("after %d s and reload %d: limit %d, was %d a second", seconds, i, got.Limit, rate)
+			}
+			if !got.Moved.Equal(before.Moved) {
+				t.Errorf("after %d s and reload %d: changed at %v, want %v", seconds, i, got.Moved, before.Moved)
+			}
+		}
+		if got := w.moves(); len(got) != lines {
+			t.Errorf("after %d s: logged %+v for another unit", seconds, got[lines:])
+		}
+		w.load(strings.ReplaceAll(perMinute.Replace(oneRule), "max_limit: 120000", "max_limit: 24000"))
+		w.load(strings.NewReplacer("max_limit: 2000", "max_limit: 200", "400", "100").Replace(oneRule))
+		if got := w.Standings()[0]; got.Limit != 200 || !got.Moved.Equal(w.now) {
+			t.Errorf("after %d s: %+v, want the changed maximum, as of now", seconds, got)
+		}
+	}
+}

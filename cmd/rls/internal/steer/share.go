@@ -13,11 +13,37 @@ import (
 // than those that all share, to be the better ones.
 const stale = 5 * time.Second
 
-// recall takes over the state that the replicas share, unless this one has gone on
-// without the others and heard of its target since.
+// name is that of the rule among those of its target.
+func (p *pilot) name() string { return p.id.domain + "\x00" + p.id.label }
+
+// meet takes over what all know of the rule, and steps for all if this replica has
+// the turn. At is now by the board's clock.
+func (p *pilot) meet(part *redis.Part, words []word, at, now time.Time) (stepped bool) {
+	p.recall(part.State, at)
+	if !part.Turn {
+		p.unsteered = p.alone && p.memory.At.IsZero() // until the one whose turn it is has read of it
+		if !p.unsteered {
+			p.stepped, p.since = now, max(0, at.Sub(p.memory.At))
+			p.apply(p.memory.Moved)
+		}
+		return false
+	}
+	known := p.hear(words, at)
+	since := Interval
+	if !p.memory.At.IsZero() {
+		since = max(0, at.Sub(p.memory.At))
+	}
+	p.step(at, since, known)
+	p.stepped, p.alone, p.unsteered = now, false, false
+	return true
+}
+
+// recall takes over the state that the replicas share, unless this one is ahead.
 func (p *pilot) recall(data []byte, now time.Time) {
 	if data == nil {
-		p.memory.Heard = nil
+		if !p.ahead(&memory{}, now) {
+			p.memory.Heard = nil
+		}
 		return
 	}
 	m, err := p.read(data)
@@ -26,12 +52,27 @@ func (p *pilot) recall(data []byte, now time.Time) {
 			zap.String("domain", p.id.domain), zap.String("rule", p.id.label), zap.Error(err))
 		return
 	}
-	if p.alone && p.memory.news(now)+stale < m.news(now) {
+	if p.ahead(&m, now) {
 		return
 	}
 	p.memory, p.alone = m, false
 	if !p.looked {
 		p.looked, p.logged = true, unlogged
+	}
+}
+
+// ahead says whether this replica knows better than a state that all share: its last
+// step was by what all know and is the newer one, but could not be kept; or it has
+// gone on without the others and heard of its target since.
+func (p *pilot) ahead(m *memory, now time.Time) bool {
+	own := p.memory.At
+	switch {
+	case !p.alone:
+		return false
+	case !own.IsZero():
+		return m.At.Before(own) && !own.After(now)
+	default:
+		return p.memory.news(now)+stale < m.news(now)
 	}
 }
 
@@ -65,54 +106,49 @@ func (p *pilot) read(data []byte) (memory, error) {
 		return memory{}, err //nolint:wrapcheck // logged as it is
 	}
 	m := read.memory
-	m.State, m.Coverage = state, m.Coverage.sane()
+	m.State, m.Coverage, m.Delivered = state, m.Coverage.sane(), sane(m.Delivered)
 	if !(m.ReportAge >= 0 && m.ReportAge < longest.Seconds()) {
 		m.ReportAge, m.Reported = 0, false
 	}
 	return m, nil
 }
 
-// readRow reads a row. A memory in it that no controller can have is as none.
-func (p *pilot) readRow(data []byte) (row, error) {
-	var read struct {
-		row
-
-		Memory json.RawMessage `json:"memory"`
-	}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return row{}, err //nolint:wrapcheck // logged as it is
-	}
-	if len(read.Memory) == 0 {
-		return read.row, nil
-	}
-	m, err := p.read(read.Memory)
-	read.row.Memory = &m
-	return read.row, err
-}
-
-// hear reads the rows of all replicas as of now. What a row says of reporters counts
-// once. Where a replica has gone on by itself, and with newer news than this one has,
-// its memory becomes this one's.
-func (p *pilot) hear(rows []redis.Row, now time.Time) []row {
+// hear takes in what all replicas say of the rule, as of now. What a row says of
+// reporters counts once. Where a replica has gone on by itself, and with newer news
+// than this one has, its memory becomes this one's.
+func (p *pilot) hear(words []word, now time.Time) []row {
 	before := p.memory.Heard
-	heard := make(map[string]time.Time, len(rows))
-	all := make([]row, 0, len(rows))
-	for _, r := range rows {
-		one, err := p.readRow(r.Data)
-		if err != nil {
-			p.log.Warn("adaptive rule: the row of a replica cannot be read", zap.String("replica", r.Replica), zap.Error(err))
-			continue
-		}
-		if !r.At.After(before[r.Replica]) {
+	heard := make(map[string]time.Time, len(words))
+	all := make([]row, 0, len(words))
+	for i := range words {
+		w := &words[i]
+		one := w.rowOf(p.name())
+		if !w.at.After(before[w.replica]) {
 			one.Seen = nil
 		}
-		heard[r.Replica] = r.At
-		one.later(max(0, now.Sub(r.At).Seconds()))
-		if m := one.Memory; m != nil && m.news(now)+stale < p.memory.news(now) {
+		heard[w.replica] = w.at
+		one.later(max(0, now.Sub(w.at).Seconds()))
+		if m := p.memoryOf(w); m != nil && m.news(now)+stale < p.memory.news(now) {
 			p.memory = *m
 		}
 		all = append(all, one)
 	}
 	p.memory.Heard = heard
 	return all
+}
+
+// memoryOf is what a replica has carried on by itself. One that no controller can
+// have is as none.
+func (p *pilot) memoryOf(w *word) *memory {
+	data := w.Rules[p.name()].Memory
+	if len(data) == 0 {
+		return nil
+	}
+	m, err := p.read(data)
+	if err != nil {
+		p.log.Warn("adaptive rule: what a replica knows cannot be read", zap.String("domain", p.id.domain), zap.String("rule", p.id.label),
+			zap.String("replica", w.replica), zap.Error(err))
+		return nil
+	}
+	return &m
 }

@@ -3,9 +3,7 @@
 package steer
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -23,23 +21,10 @@ import (
 // Interval is the time between two ticks.
 const Interval = time.Second
 
-// turn is how long one replica steers for all: less than an interval, so that the
-// next tick finds a turn to take.
-const turn = 9 * Interval / 10
-
-// atOnce is how many rules are shared at a time.
-const atOnce = 16
-
 // Book has what reporters said.
 type Book interface {
 	SetTargets(targets []string)
 	Take(target string) []feedback.Observation
-}
-
-// Board is where replicas share what they know.
-type Board interface {
-	Share(ctx context.Context, name, replica string, row []byte, turn time.Duration) (redis.Shared, error)
-	Keep(ctx context.Context, name string, state []byte) error
 }
 
 // Options are what a Steering needs.
@@ -49,7 +34,8 @@ type Options struct {
 	Replica string // this process among those of the board
 	Log     *zap.Logger
 	Now     func() time.Time
-	// Patience is how long a tick may wait for the board; 0 = half an Interval.
+	// Patience is how long a tick may wait for each of two answers of the board; 0 =
+	// a quarter of an Interval.
 	Patience time.Duration
 }
 
@@ -63,6 +49,7 @@ type Steering struct {
 	targets map[string]*history // what passed to targets of several rules
 	shown   atomic.Pointer[[]*pilot]
 	alone   bool // the board did not answer last time
+	leads   bool // this replica stepped for all last time
 }
 
 // ruleID says which rule of one set is which of the next.
@@ -119,20 +106,6 @@ func (s *Steering) share(rulesOf map[string]int, now time.Time) {
 	}
 }
 
-// Run ticks until ctx ends.
-func (s *Steering) Run(ctx context.Context) {
-	ticker := time.NewTicker(Interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			s.Tick(ctx)
-		}
-	}
-}
-
 // Tick moves every limit once.
 func (s *Steering) Tick(ctx context.Context) {
 	s.mu.Lock()
@@ -145,23 +118,12 @@ func (s *Steering) Tick(ctx context.Context) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.o.Patience, Interval/2))
-	defer cancel()
-	errs := make([]error, len(rows))
-	next := atomic.Int64{}
-	var askers sync.WaitGroup
-	for range min(atOnce, len(rows)) {
-		askers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
-				p := s.order[i]
-				if errs[i] = p.steerTogether(ctx, s.o.Board, s.o.Replica, rows[i], now); p.unsteered {
-					p.steerAlone(now, rows[i])
-				}
-			}
-		})
+	s.tell(s.steerTogether(ctx, now, rows))
+	for i, p := range s.order {
+		if p.unsteered {
+			p.steerAlone(now, rows[i])
+		}
 	}
-	askers.Wait()
-	s.tell(errors.Join(errs...))
 }
 
 // observe ends a tick: what this replica knows of each rule.
@@ -199,7 +161,7 @@ func (s *Steering) tell(failed error) {
 	switch {
 	case !alone:
 		s.o.Log.Info("adaptive rules: replicas steer together again")
-	case errors.Is(failed, context.DeadlineExceeded):
+	case redis.KindOf(failed) == redis.Timeout:
 		s.o.Log.Warn("adaptive rules: this replica steers some by itself, since redis did not answer for all in time", zap.Error(failed))
 	default:
 		s.o.Log.Warn("adaptive rules: this replica steers by itself, since redis fails", zap.Error(failed))

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/eb50146d/rls/cmd/rls/internal/steer"
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
@@ -107,43 +109,38 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-func TestLog(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, oneRule, nil, "")
-	for range 20 {
-		w.busy()
-	}
-	moves := w.logs.FilterMessage("adaptive limit moved").All()
-	last := int64(400)
-	for _, m := range moves {
-		fields := m.ContextMap()
-		from, okFrom := fields["from"].(int64)
-		to, okTo := fields["to"].(int64)
-		if !okFrom || !okTo || from != last || to <= from*11/10 || fields["reason"] == "" || fields["rule"] != "checkout" || fields["domain"] != "shop" {
-			t.Errorf("logged %v, want a move from %d by more than a tenth", fields, last)
-		}
-		last = to
-	}
-	if len(moves) < 5 || last < w.limit()*10/11 {
-		t.Errorf("%d moves were logged, the last to %d of %d", len(moves), last, w.limit())
-	}
-}
-
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, oneRule, nil, "")
-	w.busy()
-	want := []*feedbackv1.Limit{{
-		Domain: "shop", Rule: "checkout", Target: "checkout", RequestsPerUnit: 408, MinLimit: 50, MaxLimit: 2000, Reason: "growing",
-	}}
-	got := w.Limits()
-	if at := got[0].GetChangedAt().AsTime(); !at.Equal(w.now) {
-		t.Errorf("changed at %v, want %v", at, w.now)
+	check := func(want *feedbackv1.Limit) {
+		t.Helper()
+		want.Domain, want.Rule, want.Target, want.MinLimit, want.MaxLimit = "shop", "checkout", "checkout", 50, 2000
+		if diff := cmp.Diff([]*feedbackv1.Limit{want}, w.Limits(), protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
 	}
-	got[0].ChangedAt = nil
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(feedbackv1.Limit{})); diff != "" {
-		t.Error(diff)
+	w.second()
+	check(&feedbackv1.Limit{RequestsPerUnit: 400, Reason: "holding: no reports", ReportAge: durationpb.New(time.Second)})
+	w.pass(400, 100)
+	w.now = w.now.Add(time.Second)
+	w.report("a", 250*time.Millisecond, answers(400, 300, 0, 20*time.Millisecond), true)
+	w.Tick(t.Context())
+	moved := w.now
+	pace := w.Limits()[0].GetLatency() // to the bucket
+	if got := pace.AsDuration(); got < 19*time.Millisecond || got > 21*time.Millisecond || got%time.Microsecond != 0 {
+		t.Errorf("latency %v, want about 20ms", got)
 	}
+	delivered := 225.0 // a quarter of the interval is of the second before, in which nothing passed
+	check(&feedbackv1.Limit{
+		RequestsPerUnit: 406, Reason: "growing", ChangedAt: timestamppb.New(moved), Latency: pace, Baseline: pace,
+		DeliveredPerSecond: &delivered, Reporters: 1, ReportAge: durationpb.New(250 * time.Millisecond),
+	})
+	for range 31 {
+		w.second()
+	}
+	check(&feedbackv1.Limit{
+		RequestsPerUnit: 406, Reason: w.Standings()[0].Reason, ChangedAt: timestamppb.New(moved), Baseline: pace, ReportAge: durationpb.New(31250 * time.Millisecond),
+	})
 	if steer.Interval != time.Second {
 		t.Error("the controller is made for ticks of a second")
 	}

@@ -97,7 +97,7 @@ func TestOlderRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const passed = `{"passages": [{"start": 1, "end": 0, "admitted": 300}, {"start": 5, "end": 4, "admitted": 70}], "seen": []}`
+	const passed = `{"rules": {"shop\u0000checkout": {"passages": [[1, 0, 300], [5, 4, 70]]}}, "seen": []}`
 	if err := b.client.HSet(t.Context(), b.key(":rows"), "two", fmt.Sprintf("%d %s", at.Add(-4*time.Second).UnixMicro(), passed)).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -109,41 +109,34 @@ func TestOlderRows(t *testing.T) {
 	}
 }
 
+// manyRules are rules of so many targets, of which the first is checkout.
+func manyRules(n, targets int) string {
+	var text strings.Builder
+	text.WriteString("domain: shop\ndescriptors:\n")
+	for i := range n {
+		target := "checkout"
+		if i%targets > 0 {
+			target = fmt.Sprint("t", i%targets)
+		}
+		fmt.Fprintf(&text, "  - {key: k, value: v%d, rate_limit: {algorithm: adaptive, requests_per_unit: 9, unit: second, adaptive: {min_limit: 1, max_limit: 99, target: %s}}}\n", i, target)
+	}
+	return text.String()
+}
+
 // TestEveryRuleIsSteered: those that Redis does not answer for, too.
 func TestEveryRuleIsSteered(t *testing.T) {
 	t.Parallel()
 	down := make(chan struct{})
 	close(down)
-	var text strings.Builder
-	text.WriteString("domain: shop\ndescriptors:\n")
-	for i := range 100 {
-		fmt.Fprintf(&text, "  - {key: k, value: v%d, rate_limit: {algorithm: adaptive, requests_per_unit: 9, unit: second, adaptive: {min_limit: 1, max_limit: 99}}}\n", i)
-	}
 	b := newBoard(t)
 	for _, board := range []steer.Board{b.Redis, &failing{board: b, down: down}} {
-		w := newWorld(t, text.String(), board, "one")
+		w := newWorld(t, manyRules(100, 100), board, "one")
 		w.second()
 		for _, n := range w.Standings() {
 			if n.Reason != "holding: no reports" {
 				t.Errorf("%s: %s", n.Rule, n.Reason)
 			}
 		}
-	}
-}
-
-// TestKeepFails: a step whose state could not be kept is a step.
-func TestKeepFails(t *testing.T) {
-	t.Parallel()
-	b := newBoard(t)
-	w := newWorld(t, oneRule, keepless{b}, "one")
-	alone := newWorld(t, oneRule, nil, "")
-	for range 5 {
-		w.busy()
-		alone.busy()
-		b.endTurn()
-	}
-	if got, want := w.limit(), alone.limit(); got != want {
-		t.Errorf("limit %d after five steps that were not kept, want %d", got, want)
 	}
 }
 

@@ -8,27 +8,26 @@ import (
 	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 )
 
-// row is what one replica knows, as it leaves it for the others. Times are seconds
-// before it was left.
+// row is what one replica knows of a rule. Times are seconds before that was so.
 type row struct {
-	Passages []passage `json:"passages"`
+	Passages []passage
 	// Target is what passed all rules of the target, where there are several.
-	Target []passage `json:"target,omitempty"`
-	Seen   []seen    `json:"seen"`
+	Target []passage
+	Seen   []seen
 	// Memory is what the replica has carried on by itself; nil: nothing.
-	Memory *memory `json:"memory,omitempty"`
+	Memory *memory
 }
 
 // seen is what one reporter saw in one interval.
 type seen struct {
-	Reporter     string          `json:"reporter"`
-	Start        float64         `json:"start"`
-	End          float64         `json:"end"`
-	Started      uint64          `json:"started"`
-	StartedKnown bool            `json:"started_known"`
-	OK           uint64          `json:"ok"`
-	Errors       uint64          `json:"errors"`
-	Latency      adaptive.Sketch `json:"latency"`
+	Reporter     string          `json:"r"`
+	Start        float64         `json:"s"`
+	End          float64         `json:"e"`
+	Started      uint64          `json:"n"`
+	StartedKnown bool            `json:"k"`
+	OK           uint64          `json:"o"`
+	Errors       uint64          `json:"x"`
+	Latency      adaptive.Sketch `json:"l"`
 }
 
 func (s *seen) samples() uint64 { return plus(s.OK, s.Errors) }
@@ -57,15 +56,18 @@ func (r *row) later(seconds float64) {
 type view struct {
 	stats     adaptive.Stats
 	reporters int
-	completed float64 // requests a second of reporters that do not say how many began
+	completed float64 // requests a second of reporters that do not say how many began, as far as they are believed
 	began     float64 // requests a second of those that do
 	requests  float64 // that rls let pass to the target, a second, in the same interval
+	heard     []*seen // what is new, by reporter
 }
 
-// look merges what all replicas know. Span is the length of the tick in s.
-func look(rows []row, span float64, cover coverage) view {
-	all := pooled(rows)
+// look merges what all replicas know. Before is what was new in the tick before, span
+// is the length of the tick in s.
+func look(rows []row, before []*seen, span float64, cover coverage) view {
 	var v view
+	v.heard = pooled(rows)
+	all := quorate(v.heard, before)
 	v.reporters = len(all)
 	now := total(rows, passed, span, 0)
 	v.stats.Interval, v.stats.Admitted, v.stats.Denied = span, now.admitted, now.refused
@@ -75,21 +77,71 @@ func look(rows []row, span float64, cover coverage) view {
 	start := medianOf(all, func(s *seen) float64 { return s.Start })
 	end := max(0, medianOf(all, func(s *seen) float64 { return s.End }))
 	v.requests = total(rows, passedTarget, max(start, end), end).requests
+	var unsure []float64
 	for _, s := range all {
 		if s.StartedKnown {
 			v.began += float64(s.Started) / max(s.Start-s.End, shortest)
 		} else {
-			v.completed += s.rate()
+			unsure = append(unsure, s.rate())
 		}
 	}
+	v.completed = completed(unsure, v.requests, cover)
 	begun := func(s *seen) float64 {
 		return total(rows, passedTarget, s.Start, s.End).requests * (s.Start - s.End) * cover.now() * s.rate() / v.completed
 	}
 	merged := adaptive.Merge(filled(all, begun))
+	if len(all) > len(v.heard) {
+		merged.Samples = counted(v.heard, all)
+	}
 	merged.Interval, merged.Admitted, merged.Denied = v.stats.Interval, v.stats.Admitted, v.stats.Denied
 	merged.AdmittedThen, merged.Age = total(rows, passed, max(start, end), end).admitted, end
 	v.stats = merged
 	return v
+}
+
+// quorum is the least number of reporters that has a majority, see adaptive.Merge.
+const quorum = 3
+
+// quorate are the reporters that have a vote: where that makes a quorum, those that
+// were heard in the tick before have one in this tick, too. The report of a second
+// comes now and then just after a tick, and a liar should not find itself in a
+// majority for that. Without any news there is nothing to vote on.
+func quorate(heard, before []*seen) []*seen {
+	all := slices.Clone(heard)
+	for _, b := range before {
+		if _, ok := slices.BinarySearchFunc(heard, b.Reporter, func(s *seen, name string) int { return strings.Compare(s.Reporter, name) }); !ok {
+			all = append(all, b)
+		}
+	}
+	if len(heard) == 0 || len(all) < quorum {
+		return heard
+	}
+	return all
+}
+
+// counted are the samples of what is new, each reporter's as far as its vote goes: the
+// others' have been counted.
+func counted(heard, all []*seen) uint64 {
+	samples := make([]float64, len(all))
+	for i, s := range all {
+		samples[i] = float64(s.samples())
+	}
+	most, sum := adaptive.Fair(samples), 0.0
+	for _, s := range heard {
+		sum += min(float64(s.samples()), most)
+	}
+	return uint64(sum)
+}
+
+// older is what was seen, some seconds later.
+func older(all []*seen, seconds float64) []*seen {
+	later := make([]*seen, len(all))
+	for i, s := range all {
+		o := *s
+		o.Start, o.End = o.Start+seconds, o.End+seconds
+		later[i] = &o
+	}
+	return later
 }
 
 func passed(r *row) []passage { return r.Passages }

@@ -36,11 +36,12 @@ descriptors:
 type world struct {
 	*steer.Steering
 
-	t    *testing.T
-	now  time.Time
-	set  *rules.Set
-	book book
-	logs *observer.ObservedLogs
+	t       *testing.T
+	now     time.Time
+	set     *rules.Set
+	metrics *telemetry.Metrics // of the set
+	book    book
+	logs    *observer.ObservedLogs
 }
 
 // book has what is to be taken next, by target.
@@ -72,7 +73,8 @@ func (w *world) load(text string) {
 	if tree == nil {
 		w.t.Fatal(findings)
 	}
-	w.set = rules.Bind(tree, rules.Options{}, telemetry.New("test"))
+	w.metrics = telemetry.New("test")
+	w.set = rules.Bind(tree, rules.Options{}, w.metrics)
 	w.Prepare(w.set)
 }
 

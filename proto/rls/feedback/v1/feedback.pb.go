@@ -47,7 +47,7 @@ type Report struct {
 	// report of a window that ended more than 10 s ago is dropped.
 	WindowEnd *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=window_end,json=windowEnd,proto3" json:"window_end,omitempty"`
 	// Requests sent to the target, ended or not, at most 10^9. 0 is unknown, unless ok
-	// and errors are 0, too.
+	// and errors are 0, too, or an earlier report of this reporter has had more.
 	Started uint64 `protobuf:"varint,6,opt,name=started,proto3" json:"started,omitempty"`
 	// Requests that succeeded, at most 10^9.
 	Ok uint64 `protobuf:"varint,7,opt,name=ok,proto3" json:"ok,omitempty"`
@@ -659,7 +659,22 @@ type Limit struct {
 	// Why the limit is what it is, in words for people.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When the limit last changed. Absent: never since the start.
-	ChangedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`
+	ChangedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`
+	// The latency that the rule steers by, smoothed: the median, or the quantile of its
+	// threshold; up to 128 s. Absent: no report for 30 s.
+	Latency *durationpb.Duration `protobuf:"bytes,9,opt,name=latency,proto3" json:"latency,omitempty"`
+	// The median latency that the rule takes for the target's without a queue, up to
+	// 128 s. Its goal is twice that, unless a threshold is set. Absent: not known yet.
+	Baseline *durationpb.Duration `protobuf:"bytes,10,opt,name=baseline,proto3" json:"baseline,omitempty"`
+	// Hits a second of the rule, of all its keys together, that the target answered well
+	// by the last reports, 0 or more. Absent: no report for 30 s.
+	DeliveredPerSecond *float64 `protobuf:"fixed64,11,opt,name=delivered_per_second,json=deliveredPerSecond,proto3,oneof" json:"delivered_per_second,omitempty"`
+	// Reporters of the target that were heard of late, as in rls_adaptive_reporters, 0 or
+	// more.
+	Reporters uint32 `protobuf:"varint,12,opt,name=reporters,proto3" json:"reporters,omitempty"`
+	// How long ago the interval ended of which the last reports tell, 0 s or more; before
+	// the first, how long the rule is steered.
+	ReportAge     *durationpb.Duration `protobuf:"bytes,13,opt,name=report_age,json=reportAge,proto3" json:"report_age,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -750,6 +765,41 @@ func (x *Limit) GetChangedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Limit) GetLatency() *durationpb.Duration {
+	if x != nil {
+		return x.Latency
+	}
+	return nil
+}
+
+func (x *Limit) GetBaseline() *durationpb.Duration {
+	if x != nil {
+		return x.Baseline
+	}
+	return nil
+}
+
+func (x *Limit) GetDeliveredPerSecond() float64 {
+	if x != nil && x.DeliveredPerSecond != nil {
+		return *x.DeliveredPerSecond
+	}
+	return 0
+}
+
+func (x *Limit) GetReporters() uint32 {
+	if x != nil {
+		return x.Reporters
+	}
+	return 0
+}
+
+func (x *Limit) GetReportAge() *durationpb.Duration {
+	if x != nil {
+		return x.ReportAge
+	}
+	return nil
+}
+
 var File_rls_feedback_v1_feedback_proto protoreflect.FileDescriptor
 
 const file_rls_feedback_v1_feedback_proto_rawDesc = "" +
@@ -789,7 +839,7 @@ const file_rls_feedback_v1_feedback_proto_rawDesc = "" +
 	"\adropped\x18\x02 \x01(\x04R\adropped\"\x12\n" +
 	"\x10GetLimitsRequest\"C\n" +
 	"\x11GetLimitsResponse\x12.\n" +
-	"\x06limits\x18\x01 \x03(\v2\x16.rls.feedback.v1.LimitR\x06limits\"\x84\x02\n" +
+	"\x06limits\x18\x01 \x03(\v2\x16.rls.feedback.v1.LimitR\x06limits\"\x98\x04\n" +
 	"\x05Limit\x12\x16\n" +
 	"\x06domain\x18\x01 \x01(\tR\x06domain\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x16\n" +
@@ -799,7 +849,15 @@ const file_rls_feedback_v1_feedback_proto_rawDesc = "" +
 	"\tmax_limit\x18\x06 \x01(\x04R\bmaxLimit\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x129\n" +
 	"\n" +
-	"changed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt2\xa7\x02\n" +
+	"changed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x123\n" +
+	"\alatency\x18\t \x01(\v2\x19.google.protobuf.DurationR\alatency\x125\n" +
+	"\bbaseline\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\bbaseline\x125\n" +
+	"\x14delivered_per_second\x18\v \x01(\x01H\x00R\x12deliveredPerSecond\x88\x01\x01\x12\x1c\n" +
+	"\treporters\x18\f \x01(\rR\treporters\x128\n" +
+	"\n" +
+	"report_age\x18\r \x01(\v2\x19.google.protobuf.DurationR\treportAgeB\x17\n" +
+	"\x15_delivered_per_second2\xa7\x02\n" +
 	"\x0fFeedbackService\x12^\n" +
 	"\rReportLatency\x12%.rls.feedback.v1.ReportLatencyRequest\x1a&.rls.feedback.v1.ReportLatencyResponse\x12`\n" +
 	"\rStreamLatency\x12%.rls.feedback.v1.StreamLatencyRequest\x1a&.rls.feedback.v1.StreamLatencyResponse(\x01\x12R\n" +
@@ -845,17 +903,20 @@ var file_rls_feedback_v1_feedback_proto_depIdxs = []int32{
 	0,  // 8: rls.feedback.v1.StreamLatencyRequest.report:type_name -> rls.feedback.v1.Report
 	10, // 9: rls.feedback.v1.GetLimitsResponse.limits:type_name -> rls.feedback.v1.Limit
 	11, // 10: rls.feedback.v1.Limit.changed_at:type_name -> google.protobuf.Timestamp
-	4,  // 11: rls.feedback.v1.FeedbackService.ReportLatency:input_type -> rls.feedback.v1.ReportLatencyRequest
-	6,  // 12: rls.feedback.v1.FeedbackService.StreamLatency:input_type -> rls.feedback.v1.StreamLatencyRequest
-	8,  // 13: rls.feedback.v1.FeedbackService.GetLimits:input_type -> rls.feedback.v1.GetLimitsRequest
-	5,  // 14: rls.feedback.v1.FeedbackService.ReportLatency:output_type -> rls.feedback.v1.ReportLatencyResponse
-	7,  // 15: rls.feedback.v1.FeedbackService.StreamLatency:output_type -> rls.feedback.v1.StreamLatencyResponse
-	9,  // 16: rls.feedback.v1.FeedbackService.GetLimits:output_type -> rls.feedback.v1.GetLimitsResponse
-	14, // [14:17] is the sub-list for method output_type
-	11, // [11:14] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	12, // 11: rls.feedback.v1.Limit.latency:type_name -> google.protobuf.Duration
+	12, // 12: rls.feedback.v1.Limit.baseline:type_name -> google.protobuf.Duration
+	12, // 13: rls.feedback.v1.Limit.report_age:type_name -> google.protobuf.Duration
+	4,  // 14: rls.feedback.v1.FeedbackService.ReportLatency:input_type -> rls.feedback.v1.ReportLatencyRequest
+	6,  // 15: rls.feedback.v1.FeedbackService.StreamLatency:input_type -> rls.feedback.v1.StreamLatencyRequest
+	8,  // 16: rls.feedback.v1.FeedbackService.GetLimits:input_type -> rls.feedback.v1.GetLimitsRequest
+	5,  // 17: rls.feedback.v1.FeedbackService.ReportLatency:output_type -> rls.feedback.v1.ReportLatencyResponse
+	7,  // 18: rls.feedback.v1.FeedbackService.StreamLatency:output_type -> rls.feedback.v1.StreamLatencyResponse
+	9,  // 19: rls.feedback.v1.FeedbackService.GetLimits:output_type -> rls.feedback.v1.GetLimitsResponse
+	17, // [17:20] is the sub-list for method output_type
+	14, // [14:17] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rls_feedback_v1_feedback_proto_init() }
@@ -867,6 +928,7 @@ func file_rls_feedback_v1_feedback_proto_init() {
 		(*Report_Quantiles)(nil),
 		(*Report_Histogram)(nil),
 	}
+	file_rls_feedback_v1_feedback_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
