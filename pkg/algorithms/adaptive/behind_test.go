@@ -27,6 +27,8 @@ func TestFallingBehind(t *testing.T) {
 	tell(t, []story{
 		{"slow, and a queue builds", nil, times(1, answered(0.74, mild)), 296 - (104*2+296*0.03)/2, CutOverload},
 		{"slow, and it does not", nil, times(1, answered(0.75, mild)), 400, Confirming},
+		{"a slow tick", nil, times(1, answered(0.74, slow(0.06))), 296 - (104*2+296*0.04)/2, CutOverload},
+		{"less slow, so that none builds", func(_ *Config, s *State) { s.Latency, s.Median = 0.06, 0.06 }, times(1, answered(0.74, mild)), 400, Confirming},
 		{"well, and a queue builds", fast, times(1, answered(0.74, good())), 404, Growing},
 		{"and builds on", fast, times(2, answered(0.74, good())), 404 * 1.01, Growing},
 		{"well, and it does not", fast, times(1, answered(0.75, good())), 460, Growing},

@@ -40,8 +40,10 @@ func (r *run) cutAnew(severe bool) bool {
 }
 
 // fallsBehind says that so little of what was let in is answered that a queue
-// builds, which the latency of what is answered shows later.
-func (r *run) fallsBehind() bool { return r.t.OKRatio < r.behind }
+// builds, which the latency of what is answered shows later. A latency that falls
+// says that none does, and that the share is wrong: there are reporters whose
+// share of the requests can only be guessed.
+func (r *run) fallsBehind() bool { return r.t.OKRatio < r.behind && r.steering() >= r.x }
 
 // answering says that all that was let in is answered, and well.
 func (r *run) answering() bool {
