@@ -15,7 +15,7 @@ import (
 // that.
 func (c *Client) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		if req.Context().Err() != nil { // whose fault it is cannot be told
+		if spent(req.Context()) { // whose fault it is cannot be told
 			next.ServeHTTP(rw, req)
 			return
 		}

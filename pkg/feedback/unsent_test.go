@@ -118,6 +118,27 @@ func TestUnsent(t *testing.T) {
 	}
 }
 
+// passed is a context that has not noticed its deadline.
+type passed struct{ context.Context }
+
+func (passed) Deadline() (time.Time, bool) { return now(), true }
+
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1)
+		defer cancel()
+		for _, row := range []struct {
+			ctx  context.Context //nolint:containedctx // what is tested
+			want bool
+		}{{t.Context(), false}, {ctx, false}, {passed{t.Context()}, true}} {
+			if got := spent(row.ctx); got != row.want {
+				t.Errorf("%v: %v, want %v", row.ctx, got, row.want)
+			}
+		}
+	})
+}
+
 // TestSpent: a call that comes too late to be sent is passed on, and no sample.
 func TestSpent(t *testing.T) {
 	t.Parallel()
