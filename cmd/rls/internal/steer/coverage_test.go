@@ -1,6 +1,8 @@
 package steer
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
@@ -47,6 +49,24 @@ func TestSane(t *testing.T) {
 		if got := sane(rate); got != want {
 			t.Errorf("%v of %v, want %v", got, rate, want)
 		}
+	}
+}
+
+// TestReadSane: of a state that was read, what cannot be is as if it were not there.
+func TestReadSane(t *testing.T) {
+	t.Parallel()
+	p := pilot{config: adaptive.NewConfig(50, 2000, 400)}
+	state, err := json.Marshal(p.config.Start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `{"state": %s, "coverage": {"ticks": -1}, "report_age": -1, "reported": true, "delivered": -5}`
+	got, err := p.read(fmt.Appendf(nil, text, state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(memory{State: p.config.Start()}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -52,6 +52,10 @@ func TestStraddle(t *testing.T) {
 			t.Errorf("%d reporters at %d s, whose news are %v s old; want 3, and those of most of them", n.Reporters, i, n.ReportAge)
 		}
 	}
+	for _, all := range []string{"a", "b", "liar"} {
+		w.report(all, 0, answers(200, 200, 0, 20*time.Millisecond), true)
+	}
+	w.second()
 	w.now = w.now.Add(time.Second)
 	w.report("a", 0, answers(200, 200, 0, 20*time.Millisecond), true)
 	w.second() // two later
