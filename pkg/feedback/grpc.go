@@ -16,7 +16,7 @@ import (
 // UnaryClientInterceptor observes unary calls.
 func (c *Client) UnaryClientInterceptor() grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		if ctx.Err() != nil { // nothing is sent
+		if spent(ctx) { // nothing is sent
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}
 		var a answer
@@ -83,7 +83,7 @@ func (c *Client) coded(start time.Time, code codes.Code) outcome {
 // its other interceptors hand them on.
 func (c *Client) UnaryServerInterceptor() grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
-		if ctx.Err() != nil { // whose fault it is cannot be told
+		if spent(ctx) { // whose fault it is cannot be told
 			return handle(ctx, req)
 		}
 		start := c.begin()

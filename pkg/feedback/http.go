@@ -23,7 +23,7 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Context().Err() != nil { // nothing is sent
+	if spent(req.Context()) { // nothing is sent
 		return t.next.RoundTrip(req)
 	}
 	sent, body := watch(req)

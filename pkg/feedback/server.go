@@ -11,10 +11,11 @@ import (
 // Middleware observes the requests that next serves, by the time until it begins
 // its answer. What waits before next, such as connections not yet accepted, is not
 // seen. A client that goes is seen as going, be it out of patience: see
-// Options.Timeout.
+// Options.Timeout. One that breaks off its body is no sample, whatever next makes of
+// that.
 func (c *Client) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		if req.Context().Err() != nil { // whose fault it is cannot be told
+		if spent(req.Context()) { // whose fault it is cannot be told
 			next.ServeHTTP(rw, req)
 			return
 		}

@@ -15,7 +15,7 @@ import (
 // for events rather than for the service have no such latency: leave them out.
 func (c *Client) StreamClientInterceptor() grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		if ctx.Err() != nil { // nothing is sent
+		if spent(ctx) { // nothing is sent
 			return open(ctx, desc, cc, method, opts...)
 		}
 		s := &stream{c: c}

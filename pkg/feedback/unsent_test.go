@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/status"
 )
 
 // reads sends the body, and has an answer or an error of its own then.
@@ -47,6 +48,7 @@ func TestUnsent(t *testing.T) {
 		change func(*http.Request)
 		next   trip
 		want   seen
+		panics bool
 	}{
 		{name: "the body fails", change: post(iotest.ErrReader(gone), -1), next: reads(nil)},
 		{name: "the body fails at its end", change: post(iotest.DataErrReader(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(gone))), -1), next: reads(nil)},
@@ -84,7 +86,7 @@ func TestUnsent(t *testing.T) {
 		{name: "a header's value that ends", change: header("X-Name", "a\x7f"), next: refuse},
 		{name: "a good header", change: header("X-Name_09.~z", "a\tb é"), next: refuse, want: one(severed, 0)},
 		{name: "neither an answer nor an error", next: func(*http.Request) (*http.Response, error) { return nil, nil }}, //nolint:nilnil // what is tested
-		{name: "a panic", next: func(*http.Request) (*http.Response, error) { panic("a panic") }},
+		{name: "a panic", next: func(*http.Request) (*http.Response, error) { panic("a panic") }, panics: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,7 +100,11 @@ func TestUnsent(t *testing.T) {
 					tt.change(req)
 				}
 				func() {
-					defer func() { _ = recover() }()
+					defer func() {
+						if fault := recover(); (fault != nil) != tt.panics {
+							t.Errorf("panics with %v", fault)
+						}
+					}()
 					resp, _ := c.RoundTripper(tt.next).RoundTrip(req) //nolint:bodyclose // has none
 					if resp != nil && resp.Request != nil && resp.Request != req {
 						t.Error("the answer is to another request")
@@ -110,6 +116,27 @@ func TestUnsent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// passed is a context that has not noticed its deadline.
+type passed struct{ context.Context }
+
+func (passed) Deadline() (time.Time, bool) { return now(), true }
+
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1)
+		defer cancel()
+		for _, row := range []struct {
+			ctx  context.Context //nolint:containedctx // what is tested
+			want bool
+		}{{t.Context(), false}, {ctx, false}, {passed{t.Context()}, true}} {
+			if got := spent(row.ctx); got != row.want {
+				t.Errorf("%v: %v, want %v", row.ctx, got, row.want)
+			}
+		}
+	})
 }
 
 // TestSpent: a call that comes too late to be sent is passed on, and no sample.
@@ -126,11 +153,12 @@ func TestSpent(t *testing.T) {
 			if _, err := c.RoundTripper(trip(hangs)).RoundTrip(req); !errors.Is(err, ctx.Err()) { //nolint:bodyclose // has none
 				t.Errorf("HTTP: %v, want %v", err, ctx.Err())
 			}
-			if err := c.UnaryClientInterceptor()(ctx, "/s/m", nil, nil, nil, ends); !errors.Is(err, ctx.Err()) {
-				t.Errorf("gRPC: %v, want %v", err, ctx.Err())
+			want := status.FromContextError(ctx.Err()).Err() // as gRPC has it
+			if err := c.UnaryClientInterceptor()(ctx, "/s/m", nil, nil, nil, ends); !errors.Is(err, want) {
+				t.Errorf("gRPC: %v, want %v", err, want)
 			}
-			if _, err := c.StreamClientInterceptor()(ctx, nil, nil, "/s/m", (&script{refused: ctx.Err()}).open); !errors.Is(err, ctx.Err()) {
-				t.Errorf("a stream: %v, want %v", err, ctx.Err())
+			if _, err := c.StreamClientInterceptor()(ctx, nil, nil, "/s/m", (&script{refused: want}).open); !errors.Is(err, want) {
+				t.Errorf("a stream: %v, want %v", err, want)
 			}
 			if diff := cmp.Diff(seen{}, seenIn(c.take())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -17,7 +17,7 @@ import (
 // ends until the context does.
 func ends(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 	<-ctx.Done()
-	return ctx.Err()
+	return status.FromContextError(ctx.Err()).Err()
 }
 
 // lost is a credential that is not to be had.
@@ -39,8 +39,14 @@ func TestUnsentGRPC(t *testing.T) {
 		if err := s.RecvMsg(new(emptypb.Empty)); err != nil {
 			return err
 		}
+		if md, _ := metadata.FromIncomingContext(s.Context()); len(md["x-begin"]) > 0 {
+			if err := s.SendHeader(nil); err != nil {
+				return err
+			}
+		}
 		return marshaling
 	})
+	begun := metadata.AppendToOutgoingContext(t.Context(), "x-begin", "yes")
 	strange := metadata.AppendToOutgoingContext(t.Context(), "x-name", "a\nb")
 	for _, row := range []struct {
 		name    string
@@ -51,6 +57,7 @@ func TestUnsentGRPC(t *testing.T) {
 		want    seen
 	}{
 		{name: "the service's fault", ctx: t.Context(), send: new(emptypb.Empty), code: codes.Internal, want: seen{Started: 1, Errors: 1}},
+		{name: "the service's fault, after it began", ctx: begun, send: new(emptypb.Empty), code: codes.Internal, want: seen{Started: 1, Errors: 1}},
 		{name: "a header", ctx: strange, send: new(emptypb.Empty), code: codes.Internal},
 		{name: "a message", ctx: t.Context(), send: wrapperspb.String("\xff"), code: codes.Internal},
 		{name: "a long message", ctx: t.Context(), send: wrapperspb.String("long"), options: []grpc.CallOption{grpc.MaxCallSendMsgSize(1)}, code: codes.ResourceExhausted},
