@@ -2,6 +2,8 @@ package steer_test
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -67,7 +69,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-type taken struct {
+type asked struct {
 	At      float64 // s since the start
 	Replica string
 }
@@ -76,20 +78,23 @@ type taken struct {
 type turns struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by rule
-	took  []taken
+	took  []asked
+	asked []asked
 	began time.Time
 }
 
 func (b *turns) Share(_ context.Context, replica string, posts []redis.Post, turn time.Duration) []redis.Shared {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := asked{time.Since(b.began).Seconds(), replica}
+	b.asked = append(b.asked, now)
 	all := make([]redis.Shared, len(posts))
 	for i, p := range posts {
 		all[i] = redis.Shared{At: time.Now(), Parts: make([]redis.Part, len(p.Parts))}
 		for k, part := range p.Parts {
 			if left := time.Until(b.until[part]); left <= 0 || left > turn {
 				b.until[part], all[i].Parts[k].Turn = time.Now().Add(turn), true
-				b.took = append(b.took, taken{time.Since(b.began).Seconds(), replica})
+				b.took = append(b.took, now)
 			}
 		}
 	}
@@ -100,37 +105,64 @@ func (b *turns) Keep(_ context.Context, states []redis.State) []error {
 	return make([]error, len(states))
 }
 
+// hold keeps the turn of a rule, or of all, from everybody for a while.
+func (b *turns) hold(d time.Duration, rules ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, rule := range rules {
+		b.until["shop\x00"+rule] = time.Now().Add(d)
+	}
+}
+
 // TestLeader: of several replicas one comes to step for all, after the others have left
-// what they know, until it ends; then another does.
+// what they know, until it is late or ends; then another does.
 func TestLeader(t *testing.T) {
 	t.Parallel()
+	const tenth = time.Second / 10
 	synctest.Test(t, func(t *testing.T) {
 		b := &turns{until: map[string]time.Time{}, began: time.Now()}
-		run := func(ctx context.Context, replica string) {
+		end := map[string]context.CancelFunc{}
+		run := func(replica string) {
+			var ctx context.Context
+			ctx, end[replica] = context.WithCancel(t.Context())
 			s := steer.New(steer.Options{Book: &diary{}, Board: b, Replica: replica, Log: zap.NewNop(), Now: time.Now})
 			s.Prepare(bound(t, twoRules))
 			go s.Run(ctx)
 		}
-		first, end := context.WithCancel(t.Context())
-		run(first, "one")
-		time.Sleep(1500 * time.Millisecond) // it leads
-		run(t.Context(), "two")
-		run(t.Context(), "three")
-		time.Sleep(4 * time.Second)
-		end()
-		time.Sleep(6 * time.Second)
+		run("one")
+		time.Sleep(16 * tenth)
+		run("two")
+		run("three")
+		time.Sleep(10 * tenth)
+		b.hold(6*tenth, "shop.b_b") // another gets this one at 3.3
+		time.Sleep(30 * tenth)
+		b.hold(10*tenth, "shop.a_a", "shop.b_b") // the leader asks in vain at 6.5
+		time.Sleep(42 * tenth)                   // to 9.8
+		end[b.last()]()
+		time.Sleep(40 * tenth)
 		synctest.Wait()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		next := b.took[len(b.took)-1].Replica
-		var want []taken
-		for _, tick := range []taken{
-			{0.3, "one"}, {1.5, "one"}, {2.5, "one"}, {3.5, "one"}, {4.5, "one"}, {5.5, "one"}, {7.3, next}, {8.5, next}, {9.5, next}, {10.5, next}, {11.5, next},
-		} {
-			want = append(want, tick, tick) // of both rules
+		var times []float64
+		for i, step := range b.took {
+			times = append(times, step.At)
+			if i > 0 && step.At < 6 && step.At != 3.3 && step.Replica != "one" {
+				t.Errorf("%s stepped at %v, though one leads", step.Replica, step.At)
+			}
 		}
-		if diff := cmp.Diff(want, b.took); diff != "" {
+		want := []float64{0.3, 0.3, 1.5, 1.5, 2.5, 2.5, 3.3, 3.5, 4.5, 4.5, 5.5, 5.5, 7.3, 7.3, 8.5, 8.5, 9.5, 9.5, 11.3, 11.3, 12.5, 12.5, 13.5, 13.5}
+		if diff := cmp.Diff(want, times); diff != "" {
 			t.Error(diff)
 		}
+		for _, a := range b.asked {
+			if a.At != 6.5 && a.At-math.Floor(a.At) == 0.5 && !slices.Contains(b.took, a) {
+				t.Errorf("%s asked at %v as if it led", a.Replica, a.At)
+			}
+		}
 	})
+}
+
+// last is who took a turn last.
+func (b *turns) last() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.took[len(b.took)-1].Replica
 }

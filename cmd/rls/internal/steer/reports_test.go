@@ -48,9 +48,19 @@ func TestStraddle(t *testing.T) {
 			w.report("liar", 0, answers(400, 0, 400, time.Second), true)
 		}
 		w.Tick(t.Context())
-		if n := w.Standings()[0]; i > 0 && n.Reporters != 3 {
-			t.Errorf("%d reporters at %d s, want 3", n.Reporters, i)
+		if n := w.Standings()[0]; i > 0 && (n.Reporters != 3 || n.ReportAge != float64(i%2)) {
+			t.Errorf("%d reporters at %d s, whose news are %v s old; want 3, and those of most of them", n.Reporters, i, n.ReportAge)
 		}
+	}
+	for _, all := range []string{"a", "b", "liar"} {
+		w.report(all, 0, answers(200, 200, 0, 20*time.Millisecond), true)
+	}
+	w.second()
+	w.now = w.now.Add(time.Second)
+	w.report("a", 0, answers(200, 200, 0, 20*time.Millisecond), true)
+	w.second() // two later
+	if n := w.Standings()[0]; n.Reporters != 1 {
+		t.Errorf("%d reporters after a longer pause, want 1", n.Reporters)
 	}
 	w.second()
 	if n := w.Standings()[0]; n.Limit <= 400 || n.Reporters != 0 {
