@@ -55,4 +55,5 @@ const (
 	adaptivePerKey Class = "adaptive_per_key"
 	adaptiveStill  Class = "adaptive_still"
 	adaptiveBurst  Class = "adaptive_burst"
+	adaptiveRare   Class = "adaptive_rare"
 )

@@ -46,8 +46,11 @@ func (c *compiler) adaptiveRule(d *descriptorNode, r *Rule, at place) {
 			"each value has the adaptive limit for itself; to protect %s as a whole give the descriptor a value, or a pattern with share_threshold", r.Adaptive.Target)
 	}
 	a := d.limit.adaptive
-	if least, most := r.Limit.Bounds(); least == most {
+	switch least, most := r.Limit.Bounds(); {
+	case least == most:
 		c.reader.warnf(adaptiveStill, a.max.at, at.path, "max_limit is min_limit, so the limit never moves")
+	case float64(most) < r.Limit.Window().Seconds():
+		c.reader.warnf(adaptiveRare, a.max.at, at.path, "max_limit is less than one hit a second: so few answers tell nothing, and the limit hardly moves")
 	}
 	if ratio := a.burstRatio.or(0); ratio > 1000 {
 		c.reader.warnf(adaptiveBurst, a.burstRatio.at, at.path, "a burst_ratio above 1 lets more than a whole unit's hits pass at once; a tenth of them is 0.1")
