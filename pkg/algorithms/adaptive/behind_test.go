@@ -75,7 +75,11 @@ func TestDrainLingers(t *testing.T) {
 		{"above the minimum, for longer", shallow, times(10, lost()), (200 - 496.0/100) / 4, Draining},
 		{"over with half", nil, ticks(times(7, lost()), times(1, edited(lost(), func(t *Stats) { t.ErrorRatio = 0.5 }))), 180, Drained},
 		{"over when all is well", nil, ticks(times(7, lost()), times(1, good())), 180, Drained},
-		{"over without reports", nil, ticks(times(7, lost()), times(1, silent())), 180, Drained},
+		{"no more without reports", nil, ticks(times(7, lost()), times(1, silent())), 50, Draining},
+		{"more with a few", nil, ticks(times(7, lost()), times(1, few(1))), 180, Drained},
+		{"nor later", nil, ticks(times(7, lost()), times(20, silent())), 50, NoReports},
+		{"the next is over by the clock", nil, ticks(times(7, lost()), times(4, good()), times(1, lost()), times(8, silent())), 0.92 * 200 / 2 * 0.9, Drained},
+		{"without reports in time", nil, ticks(times(4, lost()), times(1, silent())), 180, Drained},
 		{"then a cool-down", nil, ticks(times(7, lost()), times(2, failing())), 180, CoolingDown},
 	})
 }

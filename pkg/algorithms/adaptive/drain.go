@@ -11,7 +11,7 @@ func (r *run) drainAt(rate float64) float64 {
 	length := math.Ceil(backlog / max(got-low, 0.1*got, 1))
 	r.s.Drain = max(1, min(r.drainMost, length))
 	r.s.Cool += r.s.Drain
-	r.s.Resume, r.s.Mark = r.resumed()*got, got
+	r.s.Resume, r.s.Mark, r.s.Full = r.resumed()*got, got, false
 	return low
 }
 
@@ -32,7 +32,8 @@ func (r *run) delivered(rate float64) float64 {
 // countdown lets the tick's time pass for a cool-down and a drain. The limit
 // goes up when the drain is over, unless most answers are errors still: then the
 // queue was longer than reckoned, since answers that nobody waits for tell of no
-// more than the deadline, or the limit too high for it to become shorter.
+// more than the deadline, or the limit too high for it to become shorter. From then
+// on silence is no reason for more.
 func (r *run) countdown() {
 	r.s.Cool = left(r.s.Cool, r.t.Interval)
 	if r.s.Drain == 0 {
@@ -45,6 +46,8 @@ func (r *run) countdown() {
 		r.s.Limit = r.c.clamp(r.s.Limit * (1 - r.cutMax))
 		r.s.Drain = r.linger
 		r.s.Cool = max(r.s.Cool, 1+math.Ceil(r.t.Age)+r.linger)
+		r.s.Full = true
+	case r.s.Full && !r.timed():
 	default:
 		r.set(r.s.Resume, Drained)
 		r.moved = true

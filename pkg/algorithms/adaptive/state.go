@@ -26,6 +26,7 @@ type State struct {
 	Cool     float64 `json:"cool"`      // s until another cut or growth
 	Mild     bool    `json:"mild"`      // the cut that Cool follows was mild
 	Drain    float64 `json:"drain"`     // s of the drain left
+	Full     bool    `json:"full"`      // it was to be over, and the queue was not
 	Resume   float64 `json:"resume"`    // hits/s to go on with after it
 	Mark     float64 `json:"mark"`      // hits/s delivered at the last cut; 0 = none yet
 	SinceCut float64 `json:"since_cut"` // s, up to a day
