@@ -174,15 +174,15 @@ func (p Params) checkAdaptive(errs *ParamErrors) {
 	}
 }
 
-// checkFill bounds (B+N)*T; of an adaptive rule at its slowest rate and with its
-// largest burst, so that no limit it moves to breaks the bound.
+// checkFill bounds (B+N)*T; of an adaptive rule at its slowest rate, min_limit, and
+// with its largest burst, so that no limit it moves to breaks the bound.
 func (p Params) checkFill(errs *ParamErrors) {
 	if p.Kind.Family() != TATFamily {
 		return
 	}
 	rate, field, capacity := p.Limit, "burst", p.capacity(p.Limit)
 	if p.Kind == Adaptive {
-		rate, field, capacity = p.MinLimit, "burst_ratio", p.capacity(p.MaxLimit)
+		rate, field, capacity = p.MinLimit, "max_limit", p.capacity(p.MaxLimit)
 	}
 	if p.Overdraft > capacity {
 		field = "overdraft"

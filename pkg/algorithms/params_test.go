@@ -74,7 +74,7 @@ func TestNewRefuses(t *testing.T) {
 		{"ratio too large", adaptive(1, 1, 1, 1001, 1), "burst_ratio is 1001/1, must be above 0, at most 1000"},
 		{"ratio of a large denominator", adaptive(1, 1, 1, math.MaxInt64, math.MaxInt64/1000-1), "burst_ratio is 9223372036854775807/9223372036854774, must be above 0, at most 1000"},
 		{"burst beyond 32 bits", adaptive(1, 1, MaxCount, 2, 1), "burst_ratio makes a burst of 8589934590 at max_limit, must be at most 4294967295"},
-		{"fill time at the least limit", Params{Kind: Adaptive, Limit: 101, Window: MaxWindow, MinLimit: 1, MaxLimit: 101}, "burst_ratio makes the time to fill (101 hits at 1 per 8784h0m0s) longer than 878400h0m0s"},
+		{"fill time at the least limit", Params{Kind: Adaptive, Limit: 101, Window: MaxWindow, MinLimit: 1, MaxLimit: 101}, "max_limit makes the time to fill (101 hits at 1 per 8784h0m0s) longer than 878400h0m0s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -53,4 +53,7 @@ const (
 	modeNoLimit    Class = "mode_without_limit"
 	exactPath      Class = "exact_path"
 	adaptivePerKey Class = "adaptive_per_key"
+	adaptiveStill  Class = "adaptive_still"
+	adaptiveBurst  Class = "adaptive_burst"
+	adaptiveRare   Class = "adaptive_rare"
 )

@@ -33,11 +33,28 @@ func (c *compiler) lint(d *descriptorNode, r *Rule, at place) {
 	if r.Limit.Kind() == algorithms.SlidingLog && r.Limit.Limit() > largeLogLimit {
 		c.reader.warnf(largeLog, d.limit.requests.at, at.path, "a log keeps 8 bytes per hit, up to %d KiB for each key", r.Limit.Limit()*8/1024)
 	}
-	if r.Adaptive != nil && r.ManyKeys() {
+	c.adaptiveRule(d, r, at)
+	c.parent(r, at.above)
+}
+
+func (c *compiler) adaptiveRule(d *descriptorNode, r *Rule, at place) {
+	if r.Adaptive == nil {
+		return
+	}
+	if r.ManyKeys() {
 		c.reader.warnf(adaptivePerKey, d.limit.at, at.path,
 			"each value has the adaptive limit for itself; to protect %s as a whole give the descriptor a value, or a pattern with share_threshold", r.Adaptive.Target)
 	}
-	c.parent(r, at.above)
+	a := d.limit.adaptive
+	switch least, most := r.Limit.Bounds(); {
+	case least == most:
+		c.reader.warnf(adaptiveStill, a.max.at, at.path, "max_limit is min_limit, so the limit never moves")
+	case float64(most) < r.Limit.Window().Seconds():
+		c.reader.warnf(adaptiveRare, a.max.at, at.path, "max_limit is less than one hit a second: so few answers tell nothing, and the limit hardly moves")
+	}
+	if ratio := a.burstRatio.or(0); ratio > 1000 {
+		c.reader.warnf(adaptiveBurst, a.burstRatio.at, at.path, "a burst_ratio above 1 lets more than a whole unit's hits pass at once; a tenth of them is 0.1")
+	}
 }
 
 func (c *compiler) mode(word string, v *value[bool], d *descriptorNode, at place) {

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -56,6 +57,13 @@ func (c *Client) end(start time.Time, o outcome) {
 	case severed:
 		c.counts.errors++
 	}
+}
+
+// spent says whether a call comes too late. On a busy machine a context may end a
+// while after its deadline.
+func spent(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !now().Before(deadline)
 }
 
 // left is the outcome of a call whose caller went without an answer.

@@ -9,9 +9,15 @@
 //     codes are answers.
 //
 // An error has a latency too, unless it is a fault of the connection or Unavailable,
-// which say nothing of the service's pace. No sample is a refusal (429,
-// ResourceExhausted, and what Envoy marks with x-envoy-ratelimited), and a call that
-// its caller gave up; see Options.Timeout.
+// which say nothing of the service's pace. No sample is
+//   - a refusal: 429, ResourceExhausted, and what Envoy marks with x-envoy-ratelimited;
+//   - a call that its caller gave up; see Options.Timeout;
+//   - a call that its caller could not make: its context had ended before, its body
+//     could not be read, a header or a message is none that can be sent, credentials
+//     are not to be had, or what was to send it panics.
+//
+// At the service's own side a handler that panics is an error, http.ErrAbortHandler
+// included.
 package feedback
 
 import (

@@ -40,7 +40,8 @@ func TestUnary(t *testing.T) {
 				c := client(t, nil, Options{})
 				want := status.Error(code, "why")
 				got := c.UnaryClientInterceptor()(t.Context(), "/s/m", nil, nil, nil,
-					func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+					func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, options ...grpc.CallOption) error {
+						reach(options)
 						time.Sleep(30 * time.Millisecond)
 						return want
 					})
@@ -65,6 +66,15 @@ func TestUnary(t *testing.T) {
 	}
 }
 
+// reach notes that a call has reached its server, as gRPC does.
+func reach(options []grpc.CallOption) {
+	for _, o := range options {
+		if p, ok := o.(grpc.PeerCallOption); ok {
+			p.PeerAddr.Addr = new(net.TCPAddr)
+		}
+	}
+}
+
 func TestUnaryServer(t *testing.T) {
 	t.Parallel()
 	wait := func(ctx context.Context, _ any) (any, error) {
@@ -74,13 +84,14 @@ func TestUnaryServer(t *testing.T) {
 	tests := []struct {
 		name     string
 		handler  grpc.UnaryHandler
-		deadline time.Duration // of the call; 0 = none
+		deadline time.Duration // of the call; 0 = none, -1 = it has passed
 		timeout  time.Duration
 		want     seen
 	}{
 		{name: "no status", handler: func(context.Context, any) (any, error) { return nil, errors.New("no status") }, want: one(failed, 0)},
 		{name: "a context that is not the call's ended", handler: func(context.Context, any) (any, error) { return nil, context.Canceled }},
 		{name: "a panic", handler: func(context.Context, any) (any, error) { panic("a panic") }, want: one(failed, 0)},
+		{name: "over before it came", handler: wait, deadline: -1},
 		{name: "OK, too late", handler: wait, deadline: time.Second, want: one(failed, 1)},
 		{name: "the client goes", handler: wait},
 		{name: "the client runs out of patience", handler: wait, timeout: time.Minute, want: one(failed, 60)},
@@ -92,7 +103,7 @@ func TestUnaryServer(t *testing.T) {
 				c := client(t, nil, Options{Timeout: tt.timeout})
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(time.Minute, cancel)
-				if tt.deadline > 0 {
+				if tt.deadline != 0 {
 					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
 				}
 				defer cancel()

@@ -23,12 +23,22 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if spent(req.Context()) { // nothing is sent
+		return t.next.RoundTrip(req)
+	}
+	sent, body := watch(req)
 	start := t.c.begin()
-	resp, err := t.next.RoundTrip(req)
-	if err != nil {
-		t.c.end(start, t.c.fault(req.Context(), start, err))
-	} else {
-		t.c.end(start, answered(resp.StatusCode, resp.Header))
+	o := skipped // by a panic
+	defer func() { t.c.end(start, o) }()
+	resp, err := t.next.RoundTrip(sent)
+	switch {
+	case err != nil && !body.isBroken() && !unsendable(req):
+		o = t.c.fault(req.Context(), start, err)
+	case err == nil && resp != nil:
+		o = answered(resp.StatusCode, resp.Header)
+		if resp.Request == sent {
+			resp.Request = req
+		}
 	}
 	return resp, err
 }

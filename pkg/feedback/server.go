@@ -11,11 +11,17 @@ import (
 // Middleware observes the requests that next serves, by the time until it begins
 // its answer. What waits before next, such as connections not yet accepted, is not
 // seen. A client that goes is seen as going, be it out of patience: see
-// Options.Timeout.
+// Options.Timeout. One that breaks off its body is no sample, whatever next makes of
+// that.
 func (c *Client) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		w := &writer{ResponseWriter: rw, c: c, req: req, start: c.begin()}
-		status := http.StatusInternalServerError // by a panic
+		if spent(req.Context()) { // whose fault it is cannot be told
+			next.ServeHTTP(rw, req)
+			return
+		}
+		req, body := watch(req)
+		w := &writer{ResponseWriter: rw, c: c, req: req, body: body, start: c.begin()}
+		status := http.StatusInternalServerError // by a panic, be it http.ErrAbortHandler
 		defer func() { w.begin(status) }()
 		next.ServeHTTP(w, req)
 		status = http.StatusOK
@@ -28,6 +34,7 @@ type writer struct {
 
 	c     *Client
 	req   *http.Request
+	body  *upload
 	start time.Time
 	begun bool
 }
@@ -39,11 +46,14 @@ func (w *writer) begin(status int) {
 	}
 	w.begun = true
 	ctx := w.req.Context()
-	if ctx.Err() != nil {
+	switch {
+	case w.body.isBroken():
+		w.c.end(w.start, skipped)
+	case ctx.Err() != nil:
 		w.c.end(w.start, w.c.over(ctx, w.start))
-		return
+	default:
+		w.c.end(w.start, answered(status, nil))
 	}
-	w.c.end(w.start, answered(status, nil))
 }
 
 func (w *writer) WriteHeader(status int) {
@@ -70,8 +80,11 @@ func (w *writer) Flush() {
 }
 
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	w.begin(http.StatusSwitchingProtocols)
-	return http.NewResponseController(w.ResponseWriter).Hijack()
+	conn, buffer, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.begin(http.StatusSwitchingProtocols)
+	}
+	return conn, buffer, err
 }
 
 // Unwrap is for http.ResponseController.

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -27,13 +29,21 @@ func TestMiddleware(t *testing.T) {
 		<-req.Context().Done()
 		w.WriteHeader(http.StatusOK)
 	}
+	upload := func(w http.ResponseWriter, req *http.Request) {
+		time.Sleep(30 * time.Millisecond)
+		io.Copy(io.Discard, req.Body) //nolint:errcheck // some fail
+		w.WriteHeader(http.StatusInternalServerError)
+	}
 	tests := []struct {
 		name     string
 		handler  http.HandlerFunc
-		deadline time.Duration // of the request; 0 = none
+		deadline time.Duration // of the request; 0 = none, -1 = it has passed
 		leave    time.Duration // when the client goes; 0 = never
 		timeout  time.Duration
-		want     seen
+		body     io.Reader
+		// The connection may be taken over.
+		hijackable bool
+		want       seen
 	}{
 		{name: "nothing written", handler: func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }, want: one(served, 1)},
 		{name: "404", handler: status(404), want: one(served, 0.03)},
@@ -60,15 +70,28 @@ func TestMiddleware(t *testing.T) {
 		}, want: one(served, 0.03)},
 		{name: "taken over", handler: func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(30 * time.Millisecond)
-			if _, _, err := w.(http.Hijacker).Hijack(); !errors.Is(err, http.ErrNotSupported) { //nolint:errcheck // what is tested
+			if _, _, err := w.(http.Hijacker).Hijack(); err != nil { //nolint:errcheck // what is tested
 				panic(err)
 			}
 			time.Sleep(time.Hour)
-		}, want: one(served, 0.03)},
+		}, hijackable: true, want: one(served, 0.03)},
+		{name: "not taken over", handler: func(w http.ResponseWriter, _ *http.Request) {
+			if _, _, err := w.(http.Hijacker).Hijack(); !errors.Is(err, http.ErrNotSupported) { //nolint:errcheck // what is tested
+				panic(err)
+			}
+			status(500)(w, nil)
+		}, want: one(failed, 0.03)},
 		{name: "a panic", handler: func(http.ResponseWriter, *http.Request) {
 			time.Sleep(30 * time.Millisecond)
 			panic(http.ErrAbortHandler)
 		}, want: one(failed, 0.03)},
+		{name: "the client breaks off", handler: upload, body: iotest.ErrReader(io.ErrUnexpectedEOF)},
+		{name: "the client breaks off, and the handler panics", handler: func(w http.ResponseWriter, req *http.Request) {
+			upload(w, req)
+			panic(http.ErrAbortHandler)
+		}, body: iotest.ErrReader(io.ErrUnexpectedEOF)},
+		{name: "all is read, and not well", handler: upload, body: strings.NewReader("all"), want: one(failed, 0.03)},
+		{name: "over before it came", handler: wait, deadline: -1},
 		{name: "too late for the deadline", handler: wait, deadline: time.Second, want: one(failed, 1)},
 		{name: "the client goes", handler: wait, leave: time.Second},
 		{name: "the client runs out of patience", handler: wait, leave: time.Second, timeout: time.Second, want: one(failed, 1)},
@@ -83,13 +106,17 @@ func TestMiddleware(t *testing.T) {
 				if tt.leave > 0 {
 					time.AfterFunc(tt.leave, cancel)
 				}
-				if tt.deadline > 0 {
+				if tt.deadline != 0 {
 					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
 					defer cancel()
 				}
 				func() {
 					defer func() { _ = recover() }()
-					c.Middleware(tt.handler).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
+					var w http.ResponseWriter = httptest.NewRecorder()
+					if tt.hijackable {
+						w = hijackable{w}
+					}
+					c.Middleware(tt.handler).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", tt.body))
 				}()
 				if diff := cmp.Diff(tt.want, seenIn(c.take())); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -98,6 +125,11 @@ func TestMiddleware(t *testing.T) {
 		})
 	}
 }
+
+// hijackable is a writer whose connection may be taken over.
+type hijackable struct{ http.ResponseWriter }
+
+func (hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
 
 // ending is a reader that has nothing but a late end.
 type ending struct{ time.Duration }

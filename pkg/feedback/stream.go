@@ -15,18 +15,37 @@ import (
 // for events rather than for the service have no such latency: leave them out.
 func (c *Client) StreamClientInterceptor() grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		if spent(ctx) { // nothing is sent
+			return open(ctx, desc, cc, method, opts...)
+		}
+		s := &stream{c: c}
 		start := c.begin()
+		s.asked.Store(int64(start.Sub(c.epoch)))
+		o := skipped // by a panic
+		defer func() {
+			if s.ClientStream == nil {
+				s.end(o)
+			}
+		}()
 		next, err := open(ctx, desc, cc, method, opts...)
 		if err != nil {
-			c.end(start, c.called(start, err, nil))
+			o = c.notSent(start, err)
 			return nil, err
 		}
-		s := &stream{ClientStream: next, c: c}
-		s.asked.Store(int64(start.Sub(c.epoch)))
+		s.ClientStream = next
 		// A caller may end the context and not look at the stream again.
 		s.unwatch = context.AfterFunc(ctx, func() { s.end(c.over(ctx, s.start())) })
 		return s, nil
 	}
+}
+
+// notSent is the outcome of a stream whose opening or whose message failed at our
+// side.
+func (c *Client) notSent(start time.Time, err error) outcome {
+	if (&answer{}).unsent(err) {
+		return skipped
+	}
+	return c.called(start, err, nil)
 }
 
 type stream struct {
@@ -52,7 +71,7 @@ func (s *stream) SendMsg(m any) error {
 	err := s.ClientStream.SendMsg(m)
 	if err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
 		s.unwatch()
-		s.end(s.c.called(s.start(), err, nil))
+		s.end(s.c.notSent(s.start(), err))
 	}
 	return err
 }

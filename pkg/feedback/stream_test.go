@@ -59,6 +59,8 @@ func TestStream(t *testing.T) {
 		errs   []error
 	}{
 		{name: "not opened", script: script{refused: unavailable}, want: one(severed, 0)},
+		{name: "not opened in time", script: script{refused: status.Error(codes.DeadlineExceeded, "")}, want: one(failed, 0)},
+		{name: "not to be opened", script: script{refused: status.Error(codes.Unauthenticated, "")}},
 		{name: "answers", script: script{answers: []error{nil, nil, io.EOF}}, steps: []func(grpc.ClientStream) error{
 			sendAfter(0), receive, sendAfter(time.Second), receive, receive,
 		}, want: one(served, 0.03), errs: []error{nil, nil, nil, nil, io.EOF}},
@@ -70,7 +72,8 @@ func TestStream(t *testing.T) {
 		{name: "messages over an hour, and an answer", script: script{answers: []error{nil}}, steps: []func(grpc.ClientStream) error{
 			sendAfter(time.Minute), sendAfter(time.Hour), receive,
 		}, want: one(served, 0.03), errs: []error{nil, nil, nil}},
-		{name: "not sent", script: script{send: internal}, steps: []func(grpc.ClientStream) error{sendAfter(time.Minute)}, want: one(failed, 0), errs: []error{internal}},
+		{name: "not to be sent", script: script{send: internal}, steps: []func(grpc.ClientStream) error{sendAfter(time.Minute)}, errs: []error{internal}},
+		{name: "not sent", script: script{send: unavailable}, steps: []func(grpc.ClientStream) error{sendAfter(time.Minute)}, want: one(severed, 0), errs: []error{unavailable}},
 		{name: "not sent, for a reason", script: script{send: io.EOF, answers: []error{unavailable}}, steps: []func(grpc.ClientStream) error{
 			sendAfter(0), receive,
 		}, want: one(severed, 0), errs: []error{io.EOF, unavailable}},

@@ -39,6 +39,7 @@ type tuning struct {
 	smooth     float64 // samples that weigh as much as the latency so far
 
 	severe  float64 // times the goal: cut at once, to what was delivered
+	behind  float64 // share of what was let in: with less than that answered, a queue builds; 0 = not looked at
 	confirm int     // ticks above the goal until a mild cut
 	cutMin  float64 // share that a mild cut takes off
 	cutMax  float64 // share that a cut takes off at most where the delivered rate is unknown
@@ -47,6 +48,7 @@ type tuning struct {
 	drain     float64 // s in which a drain is to empty the queue
 	drainMost float64 // s that a drain lasts at most
 	resume    float64 // share of the delivered rate to go on with
+	linger    float64 // s by which a drain goes on while most answers are errors
 
 	scarce  float64 // answers a tick below which they are scarce
 	waiting float64 // requests that may wait where answers are scarce, without a cut
@@ -60,6 +62,10 @@ type tuning struct {
 	spare  float64 // share of the threshold up to which it grows
 	growUp float64 // share added in a tick, at most
 	fade   float64 // s, time constant in which the best delivered rate is forgotten
+
+	far       float64 // share of the best delivered rate: below it there is a long way back; 0 = not looked at
+	farScarce float64 // growFaster then, where answers are scarce
+	farGuided float64 // growFaster then, under a threshold
 
 	giveUp    float64 // share of the best delivered rate: cut so far and still slow, it is no queue
 	flatTicks int     // ticks that the latency has to stay put then
@@ -77,11 +83,12 @@ func tuned() tuning {
 	return tuning{
 		tolerance: 2, baseDown: 0.1, baseUp: 0.02, baseOnce: 0.8,
 		minSamples: 10, enough: 40, gatherMost: 5, smooth: 60,
-		severe: 1.5, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
-		drain: 2, drainMost: 8, resume: 0.9,
+		severe: 1.5, behind: 0.75, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
+		drain: 2, drainMost: 8, resume: 0.9, linger: 1,
 		scarce: 100, waiting: 7,
 		growMin: 0.02, growMax: 0.3, growFaster: 1.5, room: 0.25, near: 0.92,
 		easy: 1.5, spare: 0.9, growUp: 0.8, fade: 3600,
+		far: 0.7, farScarce: 2, farGuided: 5,
 		giveUp: 0.8, flatTicks: 3, flatAtMin: 10,
 		blindAfter: 5, blindRecent: 120, holdHigh: 30, holdLow: 600, driftDown: 30, driftUp: 300,
 	}

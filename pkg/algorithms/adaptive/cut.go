@@ -4,7 +4,7 @@ import "math"
 
 // hot is a tick with the latency or the errors above the goal.
 func (r *run) hot() {
-	severe := r.failing() || r.x > r.severe*r.goal+r.slack
+	severe := r.failing() || r.x > r.severe*r.goal+r.slack || r.fallsBehind()
 	r.s.Growth = r.growMin
 	r.s.Hot = min(r.confirm, r.s.Hot+1)
 	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
@@ -12,7 +12,7 @@ func (r *run) hot() {
 		return
 	}
 	r.s.Level, r.s.Flat = 0, 0
-	cooling := r.s.Cool > 0 && (!severe || !r.s.Mild) // a severe tick breaks a mild cool-down
+	cooling := r.s.Cool > 0 && !r.cutAnew(severe)
 	switch {
 	case cooling && r.s.Drain > 0:
 		r.hold(Draining)
@@ -26,6 +26,24 @@ func (r *run) hot() {
 		r.cut(severe)
 	}
 }
+
+// cutAnew says that a tick ends a cool-down: a severe one that of a mild cut, and
+// that of any cut when it shows that a queue builds under the limit that was cut,
+// so that it was not cut enough. Errors do not show that: they may be those of the
+// queue that was there.
+func (r *run) cutAnew(severe bool) bool {
+	if !severe || r.s.Mild {
+		return severe
+	}
+	later := r.s.SinceCut >= r.span()+r.t.Age // all that is judged came after the cut
+	return r.s.Drain == 0 && later && r.fallsBehind() && !r.failing()
+}
+
+// fallsBehind says that so little of what was let in is answered that a queue
+// builds, which the latency of what is answered shows later. A latency that falls
+// says that none does, and that the share is wrong: there are reporters whose
+// share of the requests can only be guessed.
+func (r *run) fallsBehind() bool { return r.t.OKRatio < r.behind && r.steering() >= r.x }
 
 // answering says that all that was let in is answered, and well.
 func (r *run) answering() bool {

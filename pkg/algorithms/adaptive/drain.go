@@ -30,14 +30,22 @@ func (r *run) delivered(rate float64) float64 {
 }
 
 // countdown lets the tick's time pass for a cool-down and a drain. The limit
-// goes up when the drain is over.
+// goes up when the drain is over, unless most answers are errors still: then the
+// queue was longer than reckoned, since answers that nobody waits for tell of no
+// more than the deadline, or the limit too high for it to become shorter.
 func (r *run) countdown() {
 	r.s.Cool = left(r.s.Cool, r.t.Interval)
 	if r.s.Drain == 0 {
 		return
 	}
 	r.s.Drain = left(r.s.Drain, r.t.Interval)
-	if r.s.Drain == 0 {
+	switch {
+	case r.s.Drain > 0:
+	case r.linger > 0 && r.mostlyErrors():
+		r.s.Limit = r.c.clamp(r.s.Limit * (1 - r.cutMax))
+		r.s.Drain = r.linger
+		r.s.Cool = max(r.s.Cool, 1+math.Ceil(r.t.Age)+r.linger)
+	default:
 		r.set(r.s.Resume, Drained)
 		r.moved = true
 	}

@@ -25,7 +25,7 @@ func (r *run) healthy() {
 func (r *run) grow() {
 	s := &r.s
 	room := r.headroom()
-	fast := room >= r.room && r.calm()
+	fast := room >= r.room && r.calm() && !r.fallsBehind()
 	if !fast {
 		s.Growth = r.growMin
 	}
@@ -33,7 +33,7 @@ func (r *run) grow() {
 	for range r.steps() {
 		limit *= 1 + s.Growth*min(1, 2*room)/(1+r.t.Age)
 		if fast {
-			s.Growth = min(r.c.growthMost(), s.Growth*r.growFaster)
+			s.Growth = min(r.c.growthMost(), s.Growth*r.faster())
 		}
 	}
 	for _, near := range r.careful() {
@@ -48,5 +48,20 @@ func (r *run) grow() {
 		r.hold(AtGoal)
 	default:
 		r.set(limit, why)
+	}
+}
+
+// faster is the factor by which growth becomes faster. Where the limit came far down,
+// to a minimum or to few answers, it has a long way back.
+func (r *run) faster() float64 {
+	switch {
+	case r.s.Limit >= r.far*r.s.Best:
+		return r.growFaster
+	case r.c.guided():
+		return r.farGuided
+	case r.scarcity() > 0:
+		return r.farScarce
+	default:
+		return r.growFaster
 	}
 }

@@ -41,6 +41,5 @@ func (r *run) learned(base, x float64) float64 {
 
 // remember keeps the best rate at which the service has answered.
 func (r *run) remember() {
-	passed := r.t.Interval * float64(r.ticks)
-	r.s.Best = max(r.s.Best*math.Exp(-passed/r.fade), r.t.AdmittedThen*min(1, r.t.OKRatio))
+	r.s.Best = max(r.s.Best*math.Exp(-r.span()/r.fade), r.t.AdmittedThen*min(1, r.t.OKRatio))
 }

@@ -187,7 +187,7 @@ func TestFair(t *testing.T) {
 	}
 	for _, test := range tests {
 		before := slices.Clone(test.weights)
-		if got := Fair(test.weights); got != test.want && !near(test.want, got) {
+		if got := Fair(test.weights); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 		if diff := cmp.Diff(before, test.weights); diff != "" {

@@ -36,6 +36,9 @@ type run struct {
 	moved bool    // the limit has moved in this tick, and Reason says why
 }
 
+// span is how long what is judged took, in s.
+func (r *run) span() float64 { return r.t.Interval * float64(r.ticks) }
+
 // steering is the latency that the goal speaks of.
 func (r *run) steering() float64 {
 	if r.s.Quantile == tail99 {

@@ -32,12 +32,12 @@ func (c *Config) growthMost() float64 {
 	return c.tuning.growMax
 }
 
-// careful is a rate near which the limit grows with care: what was delivered at
-// the last cut, and under a threshold the best rate as well, since that cut may
-// have been made near the minimum.
+// careful are the rates near which the limit grows with care: what was delivered at
+// the last cut, and the best rate as well where growth is fast below it: that cut
+// may have been made near the minimum.
 func (r *run) careful() [2]float64 {
 	marks := [2]float64{r.near * r.s.Mark}
-	if r.c.guided() {
+	if r.c.guided() || r.far > 0 && r.scarcity() > 0 {
 		marks[1] = r.near * r.s.Best
 	}
 	return marks

@@ -64,6 +64,12 @@ type vectorConfig struct {
 	Spare    float64 `json:"spare"`
 	GrowUp   float64 `json:"grow_up"`
 	Fade     float64 `json:"fade"`
+
+	Behind    float64 `json:"behind"`
+	Linger    float64 `json:"linger"`
+	Far       float64 `json:"far"`
+	FarScarce float64 `json:"far_scarce"`
+	FarGuided float64 `json:"far_guided"`
 }
 
 func (v *vectorConfig) config() Config {
@@ -83,6 +89,7 @@ func (v *vectorConfig) config() Config {
 		driftDown: v.DriftDownTau, driftUp: v.DriftUpTau,
 		baseOnce: v.BaseOnce, scarce: v.Scarce, waiting: v.Waiting,
 		easy: v.Easy, spare: v.Spare, growUp: v.GrowUp, fade: v.Fade,
+		behind: v.Behind, linger: v.Linger, far: v.Far, farScarce: v.FarScarce, farGuided: v.FarGuided,
 	}
 	return c
 }
@@ -114,8 +121,8 @@ func (v *vectorTick) stats() Stats {
 func vectors(t *testing.T) []vector {
 	t.Helper()
 	files, err := filepath.Glob("testdata/adaptive_ctl_*.json")
-	if err != nil || len(files) != 14 {
-		t.Fatalf("%d vectors, want 14: %v", len(files), err)
+	if err != nil || len(files) != 19 {
+		t.Fatalf("%d vectors, want 19: %v", len(files), err)
 	}
 	all := make([]vector, len(files))
 	for i, name := range files {

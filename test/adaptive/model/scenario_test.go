@@ -15,7 +15,8 @@ func TestScenarioFiles(t *testing.T) {
 	want := []string{
 		"steady", "underload", "drop60", "drop60_low", "noisy", "baseline2x", "slow_reporter", "stuck_reporter",
 		"attack_high", "attack_low", "silent", "flapping", "threshold_drop60", "threshold_baseline2x",
-		"few_steady", "few_drop60", "few_noisy", "few_threshold", "tiny_drop60", "slow_steady", "slow_drop60",
+		"few_steady", "few_drop60", "few_noisy", "few_threshold", "tiny_drop60",
+		"timeouts_drop60", "timeouts_late", "timeouts_for_good", "threshold_for_good", "slow_steady", "slow_drop60",
 		"slow_noisy", "slow_overload", "threshold_300", "threshold_400", "threshold_400_steady",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

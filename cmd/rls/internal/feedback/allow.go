@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Allow says which peers beyond loopback may report. The zero Allow has none.
+// Allow says which peers beyond loopback may report, and ask for limits. The zero Allow has none.
 type Allow struct {
 	networks []netip.Prefix
 	names    []string // of client certificates
@@ -80,10 +80,10 @@ func (a Allow) admit(ctx context.Context) (who, error) {
 	if len(names) > 0 {
 		text = fmt.Sprintf("%s, whose certificate is of %q,", text, names)
 	}
-	return who{}, status.Errorf(codes.PermissionDenied, "%s may not report; --feedback-allow of rls says who may, beyond this machine", text)
+	return who{}, status.Errorf(codes.PermissionDenied, "%s may neither report nor ask for limits; --feedback-allow of rls says who may, beyond loopback", text)
 }
 
-// near says whether an address is of this machine, or listed.
+// near says whether an address is of this machine alone, or listed.
 func (a Allow) near(addr net.Addr) bool {
 	if _, ok := addr.(*net.UnixAddr); ok {
 		return true

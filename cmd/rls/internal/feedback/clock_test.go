@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -48,6 +49,61 @@ func TestSkewForgotten(t *testing.T) {
 		c.saw(epoch().Add(step.at), int64(step.lag), int64(step.lag))
 		if got := time.Duration(c.skew()); got != step.want {
 			t.Errorf("at %v: %v, want %v", step.at, got, step.want)
+		}
+	}
+}
+
+// TestStep: a clock that was set back is believed after five messages in a row that
+// agree, over two seconds; entries that had to wait are not taken for that.
+func TestStep(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	type message struct{ after, smallest, largest time.Duration }
+	steady := func(n int, after, lag time.Duration) (all []message) {
+		for range n {
+			all = append(all, message{after, lag, lag + 300*ms})
+		}
+		return all
+	}
+	for _, row := range []struct {
+		name        string
+		messages    []message
+		skew, delay time.Duration // 0: not looked at
+	}{
+		{"enough of them", steady(5, 500*ms, time.Hour), time.Hour, 300 * ms},
+		{"too few", steady(4, 700*ms, time.Hour), 5 * ms, greatestLag},
+		{"not for long enough", steady(9, 249*ms, time.Hour), 5 * ms, greatestLag},
+		{"many over just long enough", steady(9, 250*ms, time.Hour), time.Hour, 300 * ms},
+		{"longer by little", steady(9, 500*ms, 505*ms), 5 * ms, 0},
+		{"longer by more", steady(9, 500*ms, 506*ms), 506 * ms, 0},
+		{"shorter", steady(1, 500*ms, -time.Hour), -time.Hour, 0},
+		{
+			"unequal", []message{
+				{500 * ms, 1000 * ms, 0}, {500 * ms, 1251 * ms, 0}, {500 * ms, 1000 * ms, 0}, {500 * ms, 1251 * ms, 0}, {500 * ms, 1000 * ms, 0}, {500 * ms, 1251 * ms, 0},
+			}, 5 * ms, 0,
+		},
+		{
+			"equal enough", []message{
+				{500 * ms, 1250 * ms, 1250 * ms}, {500 * ms, 1000 * ms, 1800 * ms}, {500 * ms, 1250 * ms, 1250 * ms}, {500 * ms, 1250 * ms, 1250 * ms}, {500 * ms, 1250 * ms, 1250 * ms},
+			}, 1000 * ms, 731250 * time.Microsecond, // an eighth of the way to what the last one waited
+		},
+		{"a short one between", slices.Concat(steady(4, 500*ms, time.Hour), steady(1, 500*ms, 5*ms), steady(4, 500*ms, time.Hour)), 5 * ms, greatestLag},
+		{"without a wait", []message{{0, time.Hour, time.Hour}, {ms, time.Hour, time.Hour}, {0, time.Hour, time.Hour}, {0, time.Hour, time.Hour}, {2 * time.Second, time.Hour, time.Hour}}, time.Hour, leastDelay},
+		{"twice", slices.Concat(steady(5, 500*ms, time.Hour), steady(5, 500*ms, 2*time.Hour)), 2 * time.Hour, 300 * ms},
+		{"what held back comes at once", []message{{3 * time.Second, 3000 * ms, 3200 * ms}, {0, 2800 * ms, 3000 * ms}, {0, 2600 * ms, 2800 * ms}, {0, 2400 * ms, 2600 * ms}, {0, 2200 * ms, 2400 * ms}}, 5 * ms, 0},
+	} {
+		var c clock
+		now := epoch()
+		c.saw(now, int64(5*ms), int64(5*ms))
+		for _, m := range row.messages {
+			now = now.Add(m.after)
+			c.saw(now, int64(m.smallest), int64(max(m.smallest, m.largest)))
+		}
+		if got := time.Duration(c.skew()); got != row.skew {
+			t.Errorf("%s: skew %v, want %v", row.name, got, row.skew)
+		}
+		if row.delay != 0 && c.delay != row.delay {
+			t.Errorf("%s: delay %v, want %v", row.name, c.delay, row.delay)
 		}
 	}
 }

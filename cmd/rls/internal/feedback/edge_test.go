@@ -57,6 +57,13 @@ func upstream(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/timeout":
 		<-r.Context().Done()
+	case "/refuses":
+		w.WriteHeader(http.StatusTooManyRequests)
+	case "/marked":
+		w.Header().Set("X-Envoy-Ratelimited", "true")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case "/grpc/exhausted":
+		answerGRPC(w, r, "8")
 	case "/error":
 		rest(r.Context(), upstreamTakes)
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -135,7 +142,7 @@ func newEdge(t *testing.T) *edge {
 func (e *edge) start() {
 	e.t.Helper()
 	e.book = NewBook(time.Now)
-	e.book.SetTargets([]string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/held", "/tagged", "/none", "/grpc/failed", "/grpc/unavailable", "/grpc/ok"})
+	e.book.SetTargets([]string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/held", "/tagged", "/none", "/grpc/failed", "/grpc/unavailable", "/grpc/ok", "/refuses", "/marked", "/grpc/exhausted"})
 	s := New(Config{Book: e.book, Log: zap.NewNop()})
 	g := grpc.NewServer(grpc.ForceServerCodecV2(codec.New()))
 	s.Register(g)

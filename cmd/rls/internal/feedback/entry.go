@@ -46,6 +46,7 @@ const (
 	targetsKey       = "rls.targets"
 	targetsNamespace = "envoy.filters.http.ratelimit"
 	statusKey        = "grpc-status"
+	limitedKey       = "x-envoy-ratelimited"
 )
 
 // entry is what is read of one HTTPAccessLogEntry. Its bytes are those of the
@@ -60,6 +61,7 @@ type entry struct {
 	code      uint32     // HTTP; 0: none was sent
 	header    codes.Code // grpc-status there, which an answer that is nothing else has; OK if the log does not have it
 	trailer   codes.Code // grpc-status there
+	limited   bool       // another Envoy before the target refused it
 	kind      uint32     // envoy.data.accesslog.v3.AccessLogType
 	partial   bool       // the request goes on
 	targets   []byte     // that rls wrote into its answer

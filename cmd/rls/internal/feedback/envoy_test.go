@@ -22,16 +22,16 @@ func TestEnvoy(t *testing.T) {
 	e := newEdge(t)
 	var held time.Duration
 	for range n {
-		for _, path := range []string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/grpc/failed", "/grpc/unavailable", "/grpc/ok"} {
+		for _, path := range []string{"/ok", "/error", "/timeout", "/refused", "/reset", "/denied", "/grpc/failed", "/grpc/unavailable", "/grpc/ok", "/refuses", "/marked", "/grpc/exhausted"} {
 			e.get(path, nil)
 		}
 		held = max(held, e.get("/held", http.Header{"X-Tenant": {"a\xff\xfeb"}}))
 		e.get("/tagged", http.Header{"X-Targets": {"/tagged"}})
 		e.get("/none", http.Header{"X-Targets": {"/none"}})
 	}
-	e.until("entries", func() bool { return e.book.Stats().Entries >= 12*n })
+	e.until("entries", func() bool { return e.book.Stats().Entries >= 15*n })
 	stats := e.book.Stats()
-	if stats.Entries != 12*n || stats.Skipped[SkipDenied] != n || stats.Skipped[SkipNoUpstream] != n || stats.Skipped[SkipMalformed] != 0 {
+	if stats.Entries != 15*n || stats.Skipped[SkipRefused] != 3*n || stats.Skipped[SkipDenied] != n || stats.Skipped[SkipNoUpstream] != n || stats.Skipped[SkipMalformed] != 0 {
 		t.Errorf("%+v", stats)
 	}
 	for _, row := range []struct {
@@ -61,7 +61,7 @@ func TestEnvoy(t *testing.T) {
 			}
 		}
 	}
-	for _, target := range []string{"/denied", "/none"} {
+	for _, target := range []string{"/denied", "/none", "/refuses", "/marked", "/grpc/exhausted"} {
 		if got := e.book.Take(target); got != nil {
 			t.Errorf("%s: %+v", target, got)
 		}

@@ -77,6 +77,8 @@ func mergedCases(tb testing.TB) []string {
 		common(16, "\x60\x00") + grpc(5, part(2, "13")) + grpc(4, part(2, "14")),
 		common(16, "\x60\x00") + grpc(5, part(2, "13")) + grpc(5, ""), // INTERNAL, and then nothing
 		common(16, "\x60\x00") + grpc(5, part(2, "13x")),
+		common(16, "\x60\x00") + part(4, part(1, "\x08\xf7\x03")+part(4, part(1, limitedKey))),
+		common(16, "\x60\x00") + grpc(4, part(2, "8")),
 		common(16, "\x60\x00") + metadata(""), // other metadata, without targets
 		common(16, "\x60\x00") + metadata(part(1, part(1, targetsKey)+b)),
 		common(16, "\x60\x00") + metadata(part(1, b+part(1, targetsKey))),                              // the value first
@@ -128,6 +130,11 @@ func standard(m *accesslogpb.HTTPAccessLogEntry) *entry {
 		tag:     []byte(c.GetCustomTags()[targetsKey]),
 		header:  numbered(m.GetResponse().GetResponseHeaders()[statusKey]),
 		trailer: numbered(m.GetResponse().GetResponseTrailers()[statusKey]),
+	}
+	for _, fields := range []map[string]string{m.GetResponse().GetResponseHeaders(), m.GetResponse().GetResponseTrailers()} {
+		if _, limited := fields[limitedKey]; limited {
+			e.limited = true
+		}
 	}
 	flags := c.GetResponseFlags().ProtoReflect()
 	fields := flags.Descriptor().Fields()

@@ -121,7 +121,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: entries count now until the new difference is learned.
+// TestClockSetBack: entries count when they can until the new difference is learned.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "a")
@@ -137,6 +137,33 @@ func TestClockSetBack(t *testing.T) {
 	s.send(90*time.Second, message("", endedAt(891*tenth-time.Hour), endedAt(90*time.Second-time.Hour)))
 	w.now = epoch().Add(100 * time.Second)
 	w.want("a", second("envoy", 89, 91, 2))
+}
+
+// TestClockSetBackWhileBusy: reports are as fresh as before three seconds later.
+func TestClockSetBackWhileBusy(t *testing.T) {
+	t.Parallel()
+	const flush, set = 200 * time.Millisecond, 10 * time.Second
+	for _, back := range []time.Duration{0, time.Second, 3 * time.Second, time.Hour, -time.Hour} {
+		w := newWorld(t, "a")
+		s := w.stream("192.0.2.1:5")
+		for at := time.Duration(0); at < 30*time.Second; at += flush {
+			clock := at
+			if at >= set {
+				clock -= back
+			}
+			s.send(at, message("envoy", endedAt(clock-flush*3/4), endedAt(clock-flush/2), endedAt(clock-flush/4)))
+			if at%time.Second != 0 {
+				continue
+			}
+			taken := w.Take("a")
+			if at <= set+3*time.Second {
+				continue
+			}
+			if len(taken) != 1 || w.now.Sub(taken[0].End) > time.Second || taken[0].Row.OK != 15 {
+				t.Errorf("set back by %v: at %v %+v", back, at, taken)
+			}
+		}
+	}
 }
 
 // TestOurClockSetBack: what was seen is not kept for a time that comes once more.

@@ -19,25 +19,27 @@ func (e *entry) response(b []byte) bool {
 			}
 			w.bad = value.bad
 		case responseHeaders:
-			w.bad = !readStatus(&e.header, w.b)
+			w.bad = !e.field(&e.header, w.b)
 		case responseTrailers:
-			w.bad = !readStatus(&e.trailer, w.b)
+			w.bad = !e.field(&e.trailer, w.b)
 		}
 	}
 	return !w.bad
 }
 
-// readStatus reads that of gRPC from a header or a trailer. What is no number says
-// nothing.
-func readStatus(to *codes.Code, b []byte) bool {
+// field reads gRPC's status, or the mark of a refusal, from a header or a trailer. A
+// status that is no number says nothing.
+func (e *entry) field(status *codes.Code, b []byte) bool {
 	of, found, ok := pair(b, statusKey)
 	if found {
-		*to = codes.OK
+		*status = codes.OK
+	} else if _, limited, _ := pair(b, limitedKey); limited {
+		e.limited = true
 	}
 	for found && of.next() {
 		if of.tag == pairValue {
 			n, _ := strconv.ParseUint(string(of.b), 10, 32)
-			*to = codes.Code(n)
+			*status = codes.Code(n)
 		}
 	}
 	return ok

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"cmp"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -63,13 +64,15 @@ func (e *entry) judge() (sample, Skip) {
 	s := sample{failed: true}
 	ended := total
 	switch {
+	case hasAnswered && e.refused(status):
+		return sample{}, SkipRefused
 	case e.flags.any(timeouts), e.flags.any(idle) && hasSent && !hasAnswered:
 		s.took(sent, total, hasSent)
 	case hasAnswered && status == codes.Canceled:
 		return sample{}, SkipClientGone
 	case hasAnswered:
 		ended = min(answered, total)
-		s.failed = e.code >= 500 || e.flags.any(broken) || fault(status)
+		s.failed = e.code >= http.StatusInternalServerError || e.flags.any(broken) || fault(status)
 		s.took(sent, answered, hasSent && status != codes.Unavailable)
 	case e.flags.any(gone):
 		return sample{}, SkipClientGone
@@ -84,6 +87,12 @@ func (e *entry) judge() (sample, Skip) {
 		s.timed, s.ended, s.logged = true, start+ended, start+total
 	}
 	return s, notSkipped
+}
+
+// refused says whether the target refused the request by itself, as pkg/feedback has
+// it. That was quick, and says nothing of how it serves.
+func (e *entry) refused(status codes.Code) bool {
+	return e.code == http.StatusTooManyRequests || status == codes.ResourceExhausted || e.limited && (e.code >= http.StatusBadRequest || status != codes.OK)
 }
 
 // fault says whether a gRPC status is the target's fault, as pkg/feedback has it.

@@ -52,7 +52,10 @@ func TestSamples(t *testing.T) {
 	}{
 		{"held in a queue", 200, 5000, 5040, 5050, nil, notSkipped, false, 40, 5040},
 		{"499 is an answer", 499, 1, 41, 50, nil, notSkipped, false, 40, 41},
-		{"the upstream's 429", 429, 1, 41, 50, nil, notSkipped, false, 40, 41},
+		{"the upstream's 429", 429, 1, 41, 50, nil, SkipRefused, false, 0, 0},
+		{"the upstream's 429, broken off", 429, 1, 41, 50, &flags{UpstreamRemoteReset: true}, SkipRefused, false, 0, 0},
+		{"the upstream's 429, not all of it in time", 429, 1, 41, 301, &flags{UpstreamRequestTimeout: true}, SkipRefused, false, 0, 0},
+		{"our 429 without a flag", 429, none, none, 1, nil, SkipNoUpstream, false, 0, 0},
 		{"the upstream's 500", 500, 1, 41, 50, nil, notSkipped, true, 40, 41},
 		{"reset in the middle of the answer", 200, 1, 41, 50, &flags{UpstreamRemoteReset: true}, notSkipped, true, 40, 41},
 		{"closed in the middle of the answer", 200, 1, 41, 50, &flags{UpstreamConnectionTermination: true}, notSkipped, true, 40, 41},
@@ -122,7 +125,7 @@ func TestGRPC(t *testing.T) {
 		{"NOT_FOUND", "", "5", notSkipped, false, true},
 		{"ALREADY_EXISTS", "", "6", notSkipped, false, true},
 		{"PERMISSION_DENIED", "", "7", notSkipped, false, true},
-		{"RESOURCE_EXHAUSTED of the upstream, as its 429", "", "8", notSkipped, false, true},
+		{"RESOURCE_EXHAUSTED of the upstream, as its 429", "", "8", SkipRefused, false, false},
 		{"FAILED_PRECONDITION", "", "9", notSkipped, false, true},
 		{"ABORTED", "", "10", notSkipped, false, true},
 		{"OUT_OF_RANGE", "", "11", notSkipped, false, true},
@@ -152,6 +155,32 @@ func TestGRPC(t *testing.T) {
 	denied.Response.ResponseHeaders = map[string]string{statusKey: "14"}
 	if _, skip := decoded(t, denied).judge(); skip != SkipDenied {
 		t.Errorf("refused by rls: skipped as %q", skip)
+	}
+}
+
+// TestRefusedFurtherOn: another Envoy before the target marks what it refuses.
+func TestRefusedFurtherOn(t *testing.T) {
+	t.Parallel()
+	mark := map[string]string{limitedKey: "true"}
+	for _, row := range []struct {
+		name            string
+		code            uint32
+		header, trailer map[string]string
+		skip            Skip
+	}{
+		{"503", 503, mark, nil, SkipRefused},
+		{"400", 400, mark, nil, SkipRefused},
+		{"not enforced", 399, mark, nil, notSkipped},
+		{"UNAVAILABLE", 200, map[string]string{limitedKey: "true", statusKey: "14"}, nil, SkipRefused},
+		{"UNAVAILABLE in the trailer", 200, nil, map[string]string{limitedKey: "true", statusKey: "14"}, SkipRefused},
+		{"OK", 200, map[string]string{limitedKey: "true", statusKey: "0"}, nil, notSkipped},
+		{"another header", 503, map[string]string{"x-envoy-ratelimite": "true"}, nil, notSkipped},
+	} {
+		m := made(row.code, 1, 41, 50, nil)
+		m.Response.ResponseHeaders, m.Response.ResponseTrailers = row.header, row.trailer
+		if _, skip := decoded(t, m).judge(); skip != row.skip {
+			t.Errorf("%s: skipped as %q, want %q", row.name, skip, row.skip)
+		}
 	}
 }
 

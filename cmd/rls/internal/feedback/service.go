@@ -22,7 +22,7 @@ import (
 // Config is what a Service needs.
 type Config struct {
 	Book  *Book
-	Allow Allow // who may report, beyond this machine
+	Allow Allow // who may report and ask, beyond loopback
 	// Limits tells where every adaptive rule is.
 	Limits func(context.Context) (*feedbackv1.GetLimitsResponse, error)
 	Log    *zap.Logger

@@ -93,7 +93,7 @@ func TestNotAllowed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, newWorld(t, "a"), elsewhere, []string{"198.51.100.2"}, nil, nil)
 	for _, err := range s.everyCall() {
-		is(t, err, codes.PermissionDenied, elsewhere+" may not report; --feedback-allow of rls says who may, beyond this machine")
+		is(t, err, codes.PermissionDenied, elsewhere+" may neither report nor ask for limits; --feedback-allow of rls says who may, beyond loopback")
 	}
 	if n := s.Stats().Reports[NotAllowed]; n != 4 {
 		t.Errorf("%d counted, want 4", n)
@@ -163,8 +163,8 @@ func TestAllowedByCertificate(t *testing.T) {
 			s.want("a", seen{"", -time.Second, 0, 0, 1, 0, false, nil})
 			continue
 		}
-		is(t, err, codes.PermissionDenied, elsewhere+`, whose certificate is of ["spiffe://mesh/other" "x.mesh" "x"], may not report; `+
-			"--feedback-allow of rls says who may, beyond this machine")
+		is(t, err, codes.PermissionDenied, elsewhere+`, whose certificate is of ["spiffe://mesh/other" "x.mesh" "x"], may neither report nor ask for limits; `+
+			"--feedback-allow of rls says who may, beyond loopback")
 	}
 }
 

@@ -46,6 +46,7 @@ type Skip uint8
 const (
 	notSkipped        Skip = iota
 	SkipDenied             // refused by rls: it never reached the target
+	SkipRefused            // refused by the target itself
 	SkipUnattributed       // neither rls nor the log's configuration names a target
 	SkipUnknownTarget      // no adaptive rule has its targets
 	SkipClientGone         // the client did not wait for the answer
@@ -61,7 +62,7 @@ const (
 // String is the reason as a metric's label.
 func (s Skip) String() string {
 	return [...]string{
-		"", "denied", "unattributed", "unknown_target", "client_gone", "no_upstream", "partial", "stale", "tcp", "full", "malformed",
+		"", "denied", "refused", "unattributed", "unknown_target", "client_gone", "no_upstream", "partial", "stale", "tcp", "full", "malformed",
 	}[s]
 }
 

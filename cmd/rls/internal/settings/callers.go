@@ -25,7 +25,7 @@ func (s *Settings) callers(f flags) bool {
 	case "grpc-tls-client-name":
 		f.text(&t.ClientName, "", "DNS `name` that a caller's certificate must be valid for; nothing: any")
 	case "feedback-allow":
-		f.set.Var((*list)(&s.FeedbackAllow), f.name, "who may report how targets of adaptive rules fare, beside this machine: "+
+		f.set.Var((*list)(&s.FeedbackAllow), f.name, "who may report how targets of adaptive rules fare, and ask for their limits, beside callers by loopback: "+
 			"a comma `list` of CIDRs, addresses, and names (URI, DNS or common name) in certificates of callers")
 	default:
 		return false

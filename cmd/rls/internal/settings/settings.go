@@ -28,7 +28,7 @@ type Settings struct {
 
 	GRPCAddr, HTTPAddr, AdminAddr string
 	GRPCTLS                       GRPCTLS
-	FeedbackAllow                 []string // who may report, beyond this machine
+	FeedbackAllow                 []string // who may report, beyond loopback
 	PProf                         bool
 	DrainDelay                    time.Duration // between the signal to end and the end of service
 	DrainTimeout                  time.Duration // for the requests that are then under way

@@ -1,6 +1,8 @@
 package steer
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
@@ -41,6 +43,33 @@ func TestCoverageIsPatient(t *testing.T) {
 	}
 }
 
+func TestSane(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]float64{0: 0, 5: 5, -1: 0, 1e300: 0, math.Inf(1): 0, math.NaN(): 0} {
+		if got := sane(rate); got != want {
+			t.Errorf("%v of %v, want %v", got, rate, want)
+		}
+	}
+}
+
+// TestReadSane: of a state that was read, what cannot be is as if it were not there.
+func TestReadSane(t *testing.T) {
+	t.Parallel()
+	p := pilot{config: adaptive.NewConfig(50, 2000, 400)}
+	state, err := json.Marshal(p.config.Start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `{"state": %s, "coverage": {"ticks": -1}, "report_age": -1, "reported": true, "delivered": -5}`
+	got, err := p.read(fmt.Appendf(nil, text, state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(memory{State: p.config.Start()}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCompleted(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -61,7 +90,7 @@ func TestCompleted(t *testing.T) {
 		{"few of many that are idle", []float64{1, 1, 1, 1, 98, 1, 1, 1}, 100, coverage{}, 105},
 		{"a liar is not idle", []float64{2, 30, 30, 1e9, 30}, 100, coverage{}, 122},
 		{"few, since most of the traffic is not reported", []float64{1, 0.5, 1}, 100, coverage{Ticks: learning, Share: 0.025}, 2.5},
-		{"idle ones by what is expected at least", []float64{1, 90, 1}, 100, coverage{Ticks: learning, Share: 50}, 92},
+		{"idle ones by what was let through, whatever was learned", []float64{30, 30, 30, 30, 1e9}, 120, coverage{Ticks: learning, Share: 50}, 150},
 		{"nothing was let through", []float64{30, 30}, 0, coverage{}, 0},
 	}
 	for _, test := range tests {

@@ -24,7 +24,7 @@ func NewCollector(s *Steering) *Collector {
 		delivered: desc("delivered_rate", "Hits a second of an adaptive rule, of all its keys together, that its target answered well, by the last reports. None without a report for 30 s."),
 		latency:   desc("latency_seconds", "Smoothed latency that an adaptive rule steers by: the median, or the quantile of its threshold. None without a report for 30 s."),
 		baseline:  desc("baseline_seconds", "Median latency that an adaptive rule takes for its target's without a queue; its goal is twice that, unless a threshold is set."),
-		reporters: desc("reporters", "Reporters of an adaptive rule's target that were heard in the last tick."),
+		reporters: desc("reporters", "Reporters of an adaptive rule's target that were heard in the last tick, and from three on in the one before."),
 		age:       desc("report_age_seconds", "How long ago the interval ended of which the last reports tell; before the first, how long the rule is steered."),
 		reason:    desc("reason", "Always 1; the label says why the limit of an adaptive rule is where it is.", "reason"),
 	}

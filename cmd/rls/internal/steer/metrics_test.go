@@ -29,7 +29,7 @@ rls_adaptive_reason{domain="shop",reason="growing",rule="checkout"} 1
 # HELP rls_adaptive_report_age_seconds How long ago the interval ended of which the last reports tell; before the first, how long the rule is steered.
 # TYPE rls_adaptive_report_age_seconds gauge
 rls_adaptive_report_age_seconds{domain="shop",rule="checkout"} 0
-# HELP rls_adaptive_reporters Reporters of an adaptive rule's target that were heard in the last tick.
+# HELP rls_adaptive_reporters Reporters of an adaptive rule's target that were heard in the last tick, and from three on in the one before.
 # TYPE rls_adaptive_reporters gauge
 rls_adaptive_reporters{domain="shop",rule="checkout"} 1
 `

@@ -32,6 +32,8 @@ type pilot struct {
 	logged    int64         // the limit that the last line in the log told of
 	looked    bool          // at what all share
 	doubted   time.Time     // when a doubt about the reports was logged last
+	heard     []*seen       // in the last step of this process
+	heardAt   time.Time     // of that step
 	shown     atomic.Pointer[Standing]
 }
 
@@ -68,7 +70,7 @@ func (p *pilot) take(b *rules.Bound, now time.Time) {
 	b.Flow = p.flow
 	if fresh {
 		p.looked = false
-		p.memory = memory{State: p.config.Start()}
+		p.memory, p.heard = memory{State: p.config.Start()}, nil
 		p.inForce = b.Limit().Limit.Limit()
 		p.logged = p.inForce
 	}
@@ -136,7 +138,12 @@ func (p *pilot) step(at time.Time, since time.Duration, known []row) {
 	if span > remembered {
 		span = Interval
 	}
-	v := look(known, span.Seconds(), m.Coverage)
+	var before []*seen
+	if elapsed := at.Sub(p.heardAt); elapsed > 0 && elapsed < 3*Interval/2 {
+		before = older(p.heard, elapsed.Seconds())
+	}
+	v := look(known, before, span.Seconds(), m.Coverage)
+	p.heard, p.heardAt = v.heard, at
 	delivered := sane(v.stats.AdmittedThen * v.stats.OKRatio)
 	if p.many {
 		v.stats = perKey(v.stats, m.State.Limit)

@@ -62,9 +62,20 @@ func TestTarget(t *testing.T) {
 	for range 20 {
 		w.busy()
 	}
-	w.load(strings.ReplaceAll(oneRule, "target: checkout", "target: cart"))
+	for _, other := range []string{"a", "b", "c"} {
+		w.report(other, 0, answers(100, 100, 0, 20*time.Millisecond), true)
+	}
 	w.second()
-	if got := w.Standings()[0]; got.Limit != 400 || got.Baseline != 0 || got.Target != "cart" {
+	w.load(strings.ReplaceAll(oneRule, "target: checkout", "target: cart"))
+	w.report("d", 0, answers(100, 100, 0, 20*time.Millisecond), true)
+	w.book.next["cart"] = w.book.next["checkout"]
+	w.second()
+	if got := w.Standings()[0].Reporters; got != 1 {
+		t.Errorf("%d reporters of another target, want 1", got)
+	}
+	w.load(strings.ReplaceAll(oneRule, "target: checkout", "target: third"))
+	w.second()
+	if got := w.Standings()[0]; got.Limit != 400 || got.Baseline != 0 || got.Target != "third" {
 		t.Errorf("%+v, want a new start", got)
 	}
 }

@@ -33,6 +33,41 @@ func TestLateReports(t *testing.T) {
 	}
 }
 
+// TestStraddle: reports that come about the time of the ticks are outvoted no less than
+// those that come between.
+func TestStraddle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRule, nil, "")
+	for i := range 20 {
+		w.pass(400, 100)
+		w.now = w.now.Add(time.Second)
+		if i%2 == 0 {
+			w.report("a", 0, answers(200, 200, 0, 20*time.Millisecond), true)
+			w.report("b", 0, answers(200, 200, 0, 20*time.Millisecond), true)
+		} else {
+			w.report("liar", 0, answers(400, 0, 400, time.Second), true)
+		}
+		w.Tick(t.Context())
+		if n := w.Standings()[0]; i > 0 && (n.Reporters != 3 || n.ReportAge != float64(i%2)) {
+			t.Errorf("%d reporters at %d s, whose news are %v s old; want 3, and those of most of them", n.Reporters, i, n.ReportAge)
+		}
+	}
+	for _, all := range []string{"a", "b", "liar"} {
+		w.report(all, 0, answers(200, 200, 0, 20*time.Millisecond), true)
+	}
+	w.second()
+	w.now = w.now.Add(time.Second)
+	w.report("a", 0, answers(200, 200, 0, 20*time.Millisecond), true)
+	w.second() // two later
+	if n := w.Standings()[0]; n.Reporters != 1 {
+		t.Errorf("%d reporters after a longer pause, want 1", n.Reporters)
+	}
+	w.second()
+	if n := w.Standings()[0]; n.Limit <= 400 || n.Reporters != 0 {
+		t.Errorf("%+v, want growth, and no reporters in a second without news", n)
+	}
+}
+
 // TestFutureReports: a reporter whose clock is ahead is as one that is up to date.
 func TestFutureReports(t *testing.T) {
 	t.Parallel()

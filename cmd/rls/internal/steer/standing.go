@@ -20,7 +20,7 @@ type Standing struct {
 	Fresh                bool      // the last report is not older than stillNews
 	Delivered            float64   // hits a second of the rule, of all keys, that the target answered well, by the last report
 	Latency, Baseline    float64   // s; 0: not known
-	Reporters            int       // that were heard in the last tick
+	Reporters            int       // that had a vote in the last tick
 	ReportAge            float64   // s; since the start, if there never was a report
 }
 

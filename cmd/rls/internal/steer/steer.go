@@ -49,6 +49,7 @@ type Steering struct {
 	targets map[string]*history // what passed to targets of several rules
 	shown   atomic.Pointer[[]*pilot]
 	alone   bool // the board did not answer last time
+	leads   bool // this replica stepped for all last time
 }
 
 // ruleID says which rule of one set is which of the next.
@@ -103,36 +104,6 @@ func (s *Steering) share(rulesOf map[string]int, now time.Time) {
 			s.targets[target] = &history{last: now}
 		}
 	}
-}
-
-// Run ticks until ctx ends.
-func (s *Steering) Run(ctx context.Context) {
-	timer := time.NewTimer(untilTick(s.o.Now()))
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			s.Tick(ctx)
-			timer.Reset(untilTick(s.o.Now()))
-		}
-	}
-}
-
-// phase is when in each second of the wall clock ticks are: the Book's intervals of
-// Envoy's access log are such seconds, and with a buffer_flush_interval of 0.2 s the
-// last entries come in until then.
-const phase = 300 * time.Millisecond
-
-// untilTick is how long it is to the next tick: half an Interval at least, should the
-// clock be ahead of the timer.
-func untilTick(now time.Time) time.Duration {
-	wait := phase - time.Duration(now.Nanosecond())
-	for wait < Interval/2 {
-		wait += Interval
-	}
-	return wait
 }
 
 // Tick moves every limit once.

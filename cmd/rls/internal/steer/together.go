@@ -19,10 +19,6 @@ type Board interface {
 	Keep(ctx context.Context, states []redis.State) []error
 }
 
-// turn is how long one replica steers a rule for all: less than an interval, so that
-// the next tick finds a turn to take.
-const turn = 9 * Interval / 10
-
 // group are the rules of a target, as places in the order.
 type group struct {
 	target string
@@ -60,7 +56,9 @@ func (s *Steering) steerTogether(ctx context.Context, now time.Time, rows []row)
 	}
 	var stepped []*pilot
 	var states []redis.State
-	for i, shared := range s.shareAll(ctx, posts) {
+	all := s.shareAll(ctx, posts)
+	s.leads = false
+	for i, shared := range all {
 		if shared.Err != nil {
 			failed = cmp.Or(failed, shared.Err)
 			continue
@@ -71,6 +69,7 @@ func (s *Steering) steerTogether(ctx context.Context, now time.Time, rows []row)
 			if !p.meet(&shared.Parts[k], heard, shared.At, now) {
 				continue
 			}
+			s.leads = s.leads || place == 0 // of all rules, that one leads which leads the first
 			data, err := json.Marshal(&p.memory)
 			if err != nil {
 				p.alone, failed = true, cmp.Or(failed, fmt.Errorf("writing a state: %w", err))
@@ -92,7 +91,7 @@ func (s *Steering) steerTogether(ctx context.Context, now time.Time, rows []row)
 func (s *Steering) shareAll(ctx context.Context, posts []redis.Post) []redis.Shared {
 	ctx, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
-	return s.o.Board.Share(ctx, s.o.Replica, posts, turn)
+	return s.o.Board.Share(ctx, s.o.Replica, posts, s.turn())
 }
 
 // keepAll waits half as long on top of that: who was told late would else never keep.

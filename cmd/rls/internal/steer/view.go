@@ -59,12 +59,15 @@ type view struct {
 	completed float64 // requests a second of reporters that do not say how many began, as far as they are believed
 	began     float64 // requests a second of those that do
 	requests  float64 // that rls let pass to the target, a second, in the same interval
+	heard     []*seen // what is new, by reporter
 }
 
-// look merges what all replicas know. Span is the length of the tick in s.
-func look(rows []row, span float64, cover coverage) view {
-	all := pooled(rows)
+// look merges what all replicas know. Before is what was new in the tick before, span
+// is the length of the tick in s.
+func look(rows []row, before []*seen, span float64, cover coverage) view {
 	var v view
+	v.heard = pooled(rows)
+	all := quorate(v.heard, before)
 	v.reporters = len(all)
 	now := total(rows, passed, span, 0)
 	v.stats.Interval, v.stats.Admitted, v.stats.Denied = span, now.admitted, now.refused
@@ -87,10 +90,58 @@ func look(rows []row, span float64, cover coverage) view {
 		return total(rows, passedTarget, s.Start, s.End).requests * (s.Start - s.End) * cover.now() * s.rate() / v.completed
 	}
 	merged := adaptive.Merge(filled(all, begun))
+	if len(all) > len(v.heard) {
+		merged.Samples = counted(v.heard, all)
+	}
 	merged.Interval, merged.Admitted, merged.Denied = v.stats.Interval, v.stats.Admitted, v.stats.Denied
 	merged.AdmittedThen, merged.Age = total(rows, passed, max(start, end), end).admitted, end
 	v.stats = merged
 	return v
+}
+
+// quorum is the least number of reporters that has a majority, see adaptive.Merge.
+const quorum = 3
+
+// quorate are the reporters that have a vote: where that makes a quorum, those that
+// were heard in the tick before have one in this tick, too. The report of a second
+// comes now and then just after a tick, and a liar should not find itself in a
+// majority for that. Without any news there is nothing to vote on.
+func quorate(heard, before []*seen) []*seen {
+	all := slices.Clone(heard)
+	for _, b := range before {
+		if _, ok := slices.BinarySearchFunc(heard, b.Reporter, func(s *seen, name string) int { return strings.Compare(s.Reporter, name) }); !ok {
+			all = append(all, b)
+		}
+	}
+	if len(heard) == 0 || len(all) < quorum {
+		return heard
+	}
+	return all
+}
+
+// counted are the samples of what is new, each reporter's as far as its vote goes: the
+// others' have been counted.
+func counted(heard, all []*seen) uint64 {
+	samples := make([]float64, len(all))
+	for i, s := range all {
+		samples[i] = float64(s.samples())
+	}
+	most, sum := adaptive.Fair(samples), 0.0
+	for _, s := range heard {
+		sum += min(float64(s.samples()), most)
+	}
+	return uint64(sum)
+}
+
+// older is what was seen, some seconds later.
+func older(all []*seen, seconds float64) []*seen {
+	later := make([]*seen, len(all))
+	for i, s := range all {
+		o := *s
+		o.Start, o.End = o.Start+seconds, o.End+seconds
+		later[i] = &o
+	}
+	return later
 }
 
 func passed(r *row) []passage { return r.Passages }

@@ -127,11 +127,11 @@ func TestWindows(t *testing.T) {
 	said := func(reporter string, length float64, answers uint64) seen {
 		return seen{Reporter: reporter, Start: length, OK: answers, Latency: adaptive.TwoPoint(answers, 0.02, 0.02)}
 	}
-	both := look([]row{{Passages: passages, Seen: []seen{said("a", 1, 100), said("b", 5, 500)}}}, 1, coverage{})
+	both := look([]row{{Passages: passages, Seen: []seen{said("a", 1, 100), said("b", 5, 500)}}}, nil, 1, coverage{})
 	if got := both.stats.OKRatio; math.Abs(got-1) > 1e-9 || both.completed != 200 {
 		t.Errorf("ratio %v of %v a second, want all of 200", got, both.completed)
 	}
-	halves := look([]row{{Passages: passages, Target: []passage{{Start: 1, Requests: 400}}, Seen: []seen{said("a", 1, 400)}}}, 1, coverage{})
+	halves := look([]row{{Passages: passages, Target: []passage{{Start: 1, Requests: 400}}, Seen: []seen{said("a", 1, 400)}}}, nil, 1, coverage{})
 	if halves.stats.OKRatio != 1 || halves.requests != 400 || halves.stats.AdmittedThen != 200 {
 		t.Errorf("%+v, want all of 400 to the target, of which 200 by this rule", halves)
 	}
@@ -160,14 +160,56 @@ func TestLook(t *testing.T) {
 		return seen{Reporter: reporter, Start: 2, End: 1, OK: 50, Latency: adaptive.TwoPoint(50, 0.02, 0.02)}
 	}
 	rows := []row{{Passages: passed(100, 10), Seen: []seen{said("a")}}, {Passages: passed(300, 20), Seen: []seen{said("b"), said("c"), said("d")}}}
-	v := look(rows, 1, coverage{})
-	v.stats.P50, v.stats.P99 = 0, 0
+	v := look(rows, nil, 1, coverage{})
+	v.stats.P50, v.stats.P99, v.heard = 0, 0, nil
 	want := view{
 		stats:     adaptive.Stats{Samples: 200, OKRatio: 1, Admitted: 30, Denied: 14, AdmittedThen: 400, Age: 1, Interval: 1},
 		reporters: 4, completed: 200, requests: 200,
 	}
 	if diff := cmp.Diff(want, v, cmp.AllowUnexported(view{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestQuorate: who was heard a tick ago makes the majority that this tick lacks, and is
+// not counted once more.
+func TestQuorate(t *testing.T) {
+	t.Parallel()
+	said := func(reporter string, age float64, ok, errors uint64) *seen {
+		return &seen{Reporter: reporter, Start: age + 1, End: age, OK: ok, Errors: errors, Latency: adaptive.TwoPoint(ok+errors, 0.02, 0.02)}
+	}
+	passages := []passage{{Start: 3, End: 2, Admitted: 30, Requests: 30}, {Start: 2, End: 1, Admitted: 60, Requests: 60}, {Start: 1, End: 0, Admitted: 90, Requests: 90}}
+	before := []*seen{said("a", 1, 20, 0), said("b", 1, 20, 0), said("c", 1, 20, 0)}
+	tests := []struct {
+		name      string
+		heard     []*seen
+		before    []*seen
+		reporters int
+		samples   uint64
+		errors    float64
+		age       float64
+	}{
+		{"one of three, which lies", []*seen{said("c", 0, 0, 1e9)}, before, 3, 20, 0, 1},
+		{"one of two, which lies", []*seen{said("b", 0, 0, 30)}, before[:2], 1, 30, 1, 0},
+		{"all", []*seen{said("a", 0, 30, 0), said("b", 0, 30, 0), said("c", 0, 0, 30)}, before, 3, 90, 0, 0},
+		{"all but one of four", []*seen{said("a", 0, 30, 0), said("b", 0, 30, 0), said("d", 0, 30, 0)}, before, 4, 90, 0, 0},
+		{"none", nil, before, 0, 0, 0, 0},
+	}
+	for _, test := range tests {
+		r := row{Passages: passages}
+		for _, s := range test.heard {
+			r.Seen = append(r.Seen, *s)
+		}
+		v := look([]row{r}, test.before, 1, coverage{})
+		if v.reporters != test.reporters || v.stats.Samples != test.samples || v.stats.ErrorRatio != test.errors || v.stats.Age != test.age {
+			t.Errorf("%s: %d reporters, %+v", test.name, v.reporters, v.stats)
+		}
+		if len(v.heard) != len(test.heard) {
+			t.Errorf("%s: %d are new, want %d", test.name, len(v.heard), len(test.heard))
+		}
+	}
+	if got := older(before[:1], 0.5)[0]; got.Start != 2.5 || got.End != 1.5 || before[0].End != 1 {
+		t.Errorf("half a second later %+v, of %+v", got, before[0])
 	}
 }
 

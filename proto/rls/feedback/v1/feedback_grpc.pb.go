@@ -32,8 +32,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // FeedbackService takes statistics of the targets of adaptive rules. It answers
-// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers from other
-// machines that --feedback-allow does not name.
+// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers that do not
+// come by loopback and are not named by --feedback-allow.
 type FeedbackServiceClient interface {
 	// ReportLatency takes one report: INVALID_ARGUMENT if it makes no sense, NOT_FOUND
 	// if no adaptive rule has its target.
@@ -94,8 +94,8 @@ func (c *feedbackServiceClient) GetLimits(ctx context.Context, in *GetLimitsRequ
 // for forward compatibility.
 //
 // FeedbackService takes statistics of the targets of adaptive rules. It answers
-// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers from other
-// machines that --feedback-allow does not name.
+// UNAVAILABLE while there is no such rule, and PERMISSION_DENIED to callers that do not
+// come by loopback and are not named by --feedback-allow.
 type FeedbackServiceServer interface {
 	// ReportLatency takes one report: INVALID_ARGUMENT if it makes no sense, NOT_FOUND
 	// if no adaptive rule has its target.
