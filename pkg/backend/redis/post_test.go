@@ -12,6 +12,15 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
+// TestShareOptions: one connection, whose patience is not that of requests.
+func TestShareOptions(t *testing.T) {
+	t.Parallel()
+	o := shareOptions(clientOptions(&Options{Budget: time.Millisecond, PoolSize: 5}, "h:1"))
+	if o.PoolSize != 1 || o.ReadTimeout != shareTimeout || o.WriteTimeout != shareTimeout {
+		t.Errorf("%d connections that wait for %v and %v", o.PoolSize, o.ReadTimeout, o.WriteTimeout)
+	}
+}
+
 // TestUnshared says what follows from an error of sharing.
 func TestUnshared(t *testing.T) {
 	t.Parallel()

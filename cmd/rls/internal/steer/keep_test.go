@@ -2,6 +2,8 @@ package steer_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +38,16 @@ func TestKeepFails(t *testing.T) {
 	if n := w.logs.FilterMessageSnippet("by itself").Len(); n != 1 {
 		t.Errorf("%d lines say that the replica is by itself, want 1", n)
 	}
+	rows := func() string { return strings.Join(b.client.HVals(t.Context(), b.key(":rows")).Val(), "\n") }
+	if !strings.Contains(rows(), `"memory"`) {
+		t.Error("what was not kept is not in the row")
+	}
 	k.broken = false
 	busy()
+	busy()
+	if strings.Contains(rows(), `"memory"`) {
+		t.Error("what was kept is in the row, too")
+	}
 	other := newWorld(t, oneRule, b, "two")
 	other.second()
 	if got, want := other.limit(), w.limit(); got != want {
@@ -61,7 +71,7 @@ func TestKeepFailsWithoutTurn(t *testing.T) {
 	if grown <= kept {
 		t.Fatalf("limit %d after a healthy second, was %d", grown, kept)
 	}
-	one.second() // has no turn
+	one.overload(100) // has no turn
 	if got := one.limit(); got != grown {
 		t.Errorf("limit %d, want %d as before", got, grown)
 	}
@@ -70,6 +80,63 @@ func TestKeepFailsWithoutTurn(t *testing.T) {
 	one.second()
 	if got, want := one.limit(), two.limit(); got != want {
 		t.Errorf("limit %d, want %d as the one that kept it", got, want)
+	}
+}
+
+// TestKeepFailsHeardOnce: what a row says of reporters counts once, though there is no
+// state that says so.
+func TestKeepFailsHeardOnce(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t)
+	one, two := newWorld(t, oneRule, &keepless{board: b, broken: true}, "one"), newWorld(t, oneRule, b, "two")
+	one.second()
+	two.report("a", 0, answers(400, 400, 0, 20*time.Millisecond), true)
+	two.second() // has no turn
+	for i, want := range []int{1, 0} {
+		b.endTurn()
+		one.second()
+		if got := one.Standings()[0].Reporters; got != want {
+			t.Errorf("tick %d: %d reporters, want %d", i, got, want)
+		}
+	}
+}
+
+// refusing is a board that fails.
+type refusing struct{ err error }
+
+func (r refusing) Share(_ context.Context, _ string, posts []redis.Post, _ time.Duration) []redis.Shared {
+	all := make([]redis.Shared, len(posts))
+	for i := range all {
+		all[i].Err = r.err
+	}
+	return all
+}
+
+func (refusing) Keep(context.Context, []redis.State) []error { return nil }
+
+// TestTell: the log tells a Redis that is slow from one that fails.
+func TestTell(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"slow", fmt.Errorf("sharing: %w", os.ErrDeadlineExceeded), "redis did not answer for all in time"},
+		{"down", fmt.Errorf("sharing: %w", redis.ErrOpen), "redis fails"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, oneRule, refusing{row.err}, "one")
+			w.busy()
+			w.busy()
+			if n := w.logs.FilterMessageSnippet(row.want).Len(); n != 1 {
+				t.Errorf("%d lines say %q, want 1", n, row.want)
+			}
+			if got := w.limit(); got <= 400 {
+				t.Errorf("limit %d after healthy seconds, want growth", got)
+			}
+		})
 	}
 }
 

@@ -34,8 +34,8 @@ type Options struct {
 	Replica string // this process among those of the board
 	Log     *zap.Logger
 	Now     func() time.Time
-	// Patience is how long a tick may wait for each of two answers of the board; 0 =
-	// a quarter of an Interval.
+	// Patience is how long a tick may wait for what others know, and half of it for
+	// what it keeps for them; 0 = half an Interval.
 	Patience time.Duration
 }
 

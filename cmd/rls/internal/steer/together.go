@@ -86,23 +86,22 @@ func (s *Steering) steerTogether(ctx context.Context, now time.Time, rows []row)
 	return failed
 }
 
-// shareAll waits for the board no longer than its patience.
+// shareAll waits for the board no longer than its patience, in which it may have to
+// connect first.
 func (s *Steering) shareAll(ctx context.Context, posts []redis.Post) []redis.Shared {
 	ctx, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
 	return s.o.Board.Share(ctx, s.o.Replica, posts, s.turn())
 }
 
-// keepAll waits as long again: who waited for the one would else never do the other.
+// keepAll waits half as long on top of that: who was told late would else never keep.
 func (s *Steering) keepAll(ctx context.Context, states []redis.State) []error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience())
+	ctx, cancel := context.WithTimeout(ctx, s.patience()/2) //nolint:mnd // half
 	defer cancel()
 	return s.o.Board.Keep(ctx, states)
 }
 
-func (s *Steering) patience() time.Duration {
-	return cmp.Or(s.o.Patience, Interval/4) //nolint:mnd // both together half of it
-}
+func (s *Steering) patience() time.Duration { return cmp.Or(s.o.Patience, Interval/2) }
 
 // post is what this replica leaves for a target.
 func (s *Steering) post(g group, rows []row) (redis.Post, error) {
