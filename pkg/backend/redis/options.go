@@ -47,7 +47,8 @@ type Options struct {
 	// TLS is for servers and sentinels; nil: connections are not encrypted.
 	TLS *tls.Config
 	// PoolSize is the most connections to a node, DefaultPoolSize if it is not
-	// positive. Decisions share one; readiness and probes use others.
+	// positive. Decisions share one; readiness and probes use others. What replicas
+	// share takes one more.
 	PoolSize int
 	// Budget is the longest that a request waits, DefaultBudget if it is not positive.
 	Budget time.Duration
