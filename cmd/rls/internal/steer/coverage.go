@@ -59,11 +59,16 @@ const (
 	idle   = 0.1 // of an even part of what they complete together is too little to vote
 )
 
+// least is the rate below which one of some reporters is idle, by what rls let pass.
+func (c coverage) least(admitted float64, reporters int) float64 {
+	return idle * admitted * min(1, c.now()) / float64(reporters)
+}
+
 // completed is how many requests a second reporters of these rates complete together.
 // No minority moves the sum much: of three or more, each counts for as much as it does
 // in adaptive.Merge. Idle ones do not vote on what the busy ones can have done.
 func completed(rates []float64, admitted float64, cover coverage) float64 {
-	least := idle * admitted * min(1, cover.now()) / float64(len(rates))
+	least := cover.least(admitted, len(rates))
 	var busy []float64
 	for _, r := range rates {
 		if r >= least {

@@ -89,9 +89,11 @@ func look(rows []row, before []*seen, span float64, cover coverage) view {
 	begun := func(s *seen) float64 {
 		return total(rows, passedTarget, s.Start, s.End).requests * (s.Start - s.End) * cover.now() * s.rate() / v.completed
 	}
-	merged := adaptive.Merge(filled(all, begun))
+	least := cover.least(v.requests, max(1, len(unsure)))
+	voters := busy(all, least)
+	merged := adaptive.Merge(filled(voters, begun))
 	if len(all) > len(v.heard) {
-		merged.Samples = counted(v.heard, all)
+		merged.Samples = counted(busy(v.heard, least), voters)
 	}
 	merged.Interval, merged.Admitted, merged.Denied = v.stats.Interval, v.stats.Admitted, v.stats.Denied
 	merged.AdmittedThen, merged.Age = total(rows, passed, max(start, end), end).admitted, end
@@ -117,6 +119,17 @@ func quorate(heard, before []*seen) []*seen {
 		return heard
 	}
 	return all
+}
+
+// busy are the reporters that are not idle, if there are any. Where one Envoy of three
+// has all of the traffic but an answer now and then, the other two would have the
+// majority, and a vote of an answer each.
+func busy(all []*seen, least float64) []*seen {
+	some := slices.DeleteFunc(slices.Clone(all), func(s *seen) bool { return !s.StartedKnown && s.rate() < least })
+	if len(some) == 0 {
+		return all
+	}
+	return some
 }
 
 // counted are the samples of what is new, each reporter's as far as its vote goes: the
