@@ -19,7 +19,8 @@ func (c *Client) Middleware(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, req)
 			return
 		}
-		req, body := watch(req)
+		watched, body := watch(req)
+		req.Body = watched.Body // of the same request: it is the server's, which cleans up after it
 		w := &writer{ResponseWriter: rw, c: c, req: req, body: body, start: c.begin()}
 		status := http.StatusInternalServerError // by a panic, be it http.ErrAbortHandler
 		defer func() { w.begin(status) }()

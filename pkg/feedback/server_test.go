@@ -141,6 +141,19 @@ func (r ending) Read([]byte) (int, error) {
 
 // TestWriter goes over a connection: what a handler does to its writer reaches
 // the client.
+// TestSameRequest: the server cleans up after its own request, and its pattern is
+// that of whoever wraps the middleware.
+func TestSameRequest(t *testing.T) {
+	t.Parallel()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("body"))
+	next := http.HandlerFunc(func(_ http.ResponseWriter, got *http.Request) {
+		if got != req {
+			t.Error("another request was handed on")
+		}
+	})
+	client(t, nil, Options{}).Middleware(next).ServeHTTP(httptest.NewRecorder(), req)
+}
+
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil, Options{})

@@ -25,10 +25,11 @@ func TestFallingBehind(t *testing.T) {
 	mild := slow(0.05)
 	fast := func(_ *Config, s *State) { s.Growth = 0.3 }
 	tell(t, []story{
-		{"slow, and a queue builds", nil, times(1, answered(0.74, mild)), 296 - (104*2+296*0.03)/2, CutOverload},
-		{"slow, and it does not", nil, times(1, answered(0.75, mild)), 400, Confirming},
+		{"slow, and a queue builds", nil, times(1, answered(0.74, slow(0.051))), 296 - (104*2+296*0.031)/2, CutOverload},
+		{"slow, and it does not", nil, times(1, answered(0.75, slow(0.051))), 400, Confirming},
+		{"not clearly slow", nil, times(1, answered(0.74, mild)), 400, Confirming},
 		{"a slow tick", nil, times(1, answered(0.74, slow(0.06))), 296 - (104*2+296*0.04)/2, CutOverload},
-		{"less slow, so that none builds", func(_ *Config, s *State) { s.Latency, s.Median = 0.06, 0.06 }, times(1, answered(0.74, mild)), 400, Confirming},
+		{"less slow, so that none builds", func(_ *Config, s *State) { s.Latency, s.Median = 0.06, 0.06 }, times(1, answered(0.74, slow(0.055))), 400, Confirming},
 		{"well, and a queue builds", fast, times(1, answered(0.74, good())), 404, Growing},
 		{"and builds on", fast, times(2, answered(0.74, good())), 404 * 1.01, Growing},
 		{"well, and it does not", fast, times(1, answered(0.75, good())), 460, Growing},
@@ -69,15 +70,19 @@ func TestDrainLingers(t *testing.T) {
 	shallow := func(c *Config, _ *State) { c.MinLimit, c.tuning.drain = 1, 100 }
 	tell(t, []story{
 		{"that is over", nil, times(7, failing()), 144, Drained},
-		{"not over", nil, times(7, lost()), 50, Draining},
-		{"for long", nil, times(60, lost()), 50, Draining},
-		{"above the minimum", shallow, times(9, lost()), (200 - 496.0/100) / 2, Draining},
-		{"above the minimum, for longer", shallow, times(10, lost()), (200 - 496.0/100) / 4, Draining},
+		{"not over", nil, times(7, lost()), 50, DrainingErrors},
+		{"for long", nil, times(60, lost()), 50, DrainingErrors},
+		{"above the minimum", shallow, times(9, lost()), (200 - 496.0/100) / 2, DrainingErrors},
+		{"above the minimum, for longer", shallow, times(10, lost()), (200 - 496.0/100) / 4, DrainingErrors},
 		{"over with half", nil, ticks(times(7, lost()), times(1, edited(lost(), func(t *Stats) { t.ErrorRatio = 0.5 }))), 180, Drained},
 		{"over when all is well", nil, ticks(times(7, lost()), times(1, good())), 180, Drained},
 		{"no more without reports", nil, ticks(times(7, lost()), times(1, silent())), 50, Draining},
 		{"more with a few", nil, ticks(times(7, lost()), times(1, few(1))), 180, Drained},
+		{"not with errors among them", nil, ticks(times(7, lost()), times(1, edited(few(9), func(t *Stats) { t.ErrorRatio = 0.3 }))), 50, Draining},
+		{"but among some more", nil, ticks(times(7, lost()), times(1, edited(few(10), func(t *Stats) { t.ErrorRatio = 0.3 }))), 180, Drained},
 		{"nor later", nil, ticks(times(7, lost()), times(20, silent())), 50, NoReports},
+		{"errors before it is over", nil, times(3, lost()), 50, Draining},
+		{"few errors", nil, ticks(times(7, lost()), times(1, edited(few(9), func(t *Stats) { t.ErrorRatio = 0.6 }))), 50, DrainingErrors},
 		{"the next is over by the clock", nil, ticks(times(7, lost()), times(4, good()), times(1, lost()), times(8, silent())), 0.92 * 200 / 2 * 0.9, Drained},
 		{"without reports in time", nil, ticks(times(4, lost()), times(1, silent())), 180, Drained},
 		{"then a cool-down", nil, ticks(times(7, lost()), times(2, failing())), 180, CoolingDown},

@@ -40,6 +40,7 @@ type tuning struct {
 
 	severe  float64 // times the goal: cut at once, to what was delivered
 	behind  float64 // share of what was let in: with less than that answered, a queue builds; 0 = not looked at
+	sure    float64 // times the goal above which that is believed at once
 	confirm int     // ticks above the goal until a mild cut
 	cutMin  float64 // share that a mild cut takes off
 	cutMax  float64 // share that a cut takes off at most where the delivered rate is unknown
@@ -83,7 +84,7 @@ func tuned() tuning {
 	return tuning{
 		tolerance: 2, baseDown: 0.1, baseUp: 0.02, baseOnce: 0.8,
 		minSamples: 10, enough: 40, gatherMost: 5, smooth: 60,
-		severe: 1.5, behind: 0.75, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
+		severe: 1.5, behind: 0.75, sure: 1.25, confirm: 2, cutMin: 0.05, cutMax: 0.5, settle: 1,
 		drain: 2, drainMost: 8, resume: 0.9, linger: 1,
 		scarce: 100, waiting: 7,
 		growMin: 0.02, growMax: 0.3, growFaster: 1.5, room: 0.25, near: 0.92,

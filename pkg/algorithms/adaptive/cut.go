@@ -4,10 +4,10 @@ import "math"
 
 // hot is a tick with the latency or the errors above the goal.
 func (r *run) hot() {
-	severe := r.failing() || r.x > r.severe*r.goal+r.slack || r.fallsBehind()
+	severe := r.failing() || r.x > r.severe*r.goal+r.slack || r.fallsBehind() && r.steering() > r.sure*r.goal+r.slack
 	r.s.Growth = r.growMin
 	r.s.Hot = min(r.confirm, r.s.Hot+1)
-	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*r.t.OKRatio)
+	r.s.Peak = max(r.s.Peak, r.t.AdmittedThen*min(1, r.t.OKRatio))
 	if r.watch() {
 		return
 	}
@@ -15,7 +15,7 @@ func (r *run) hot() {
 	cooling := r.s.Cool > 0 && !r.cutAnew(severe)
 	switch {
 	case cooling && r.s.Drain > 0:
-		r.hold(Draining)
+		r.hold(r.draining())
 	case cooling && r.s.Limit <= r.c.MinLimit:
 		r.hold(AtMin)
 	case cooling:

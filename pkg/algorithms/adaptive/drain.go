@@ -33,7 +33,7 @@ func (r *run) delivered(rate float64) float64 {
 // goes up when the drain is over, unless most answers are errors still: then the
 // queue was longer than reckoned, since answers that nobody waits for tell of no
 // more than the deadline, or the limit too high for it to become shorter. From then
-// on silence is no reason for more.
+// on silence is no reason for more, nor are a few answers with errors among them.
 func (r *run) countdown() {
 	r.s.Cool = left(r.s.Cool, r.t.Interval)
 	if r.s.Drain == 0 {
@@ -47,11 +47,19 @@ func (r *run) countdown() {
 		r.s.Drain = r.linger
 		r.s.Cool = max(r.s.Cool, 1+math.Ceil(r.t.Age)+r.linger)
 		r.s.Full = true
-	case r.s.Full && !r.timed():
+	case r.s.Full && (!r.timed() || r.failing() && float64(r.t.Samples) < r.minSamples):
 	default:
 		r.set(r.s.Resume, Drained)
 		r.moved = true
 	}
+}
+
+// draining says why the limit is low.
+func (r *run) draining() Reason {
+	if r.s.Full && r.mostlyErrors() {
+		return DrainingErrors
+	}
+	return Draining
 }
 
 // left is the time left after a tick, and 0 once the next tick would be
@@ -68,7 +76,7 @@ func left(seconds, tick float64) float64 {
 func (r *run) wait(why Reason) {
 	if r.s.Drain > 0 {
 		r.countdown()
-		why = Draining
+		why = r.draining()
 	}
 	r.hold(why)
 }

@@ -68,6 +68,10 @@ const (
 	// Draining: the limit is kept low for some seconds after a cut, until the
 	// queue that had built up in the service is worked off.
 	Draining Reason = "draining the queue"
+	// DrainingErrors: the drain was to be over, but most answers are errors, so that
+	// there is still a queue, or nobody to work it off. The limit is halved each
+	// second, down to min_limit.
+	DrainingErrors Reason = "draining: most answers are errors"
 	// Drained: the queue is worked off, and the limit went up to 90 % of what the
 	// service was seen to deliver, or more of it, where answers are scarce.
 	Drained Reason = "resumed after draining"
@@ -94,7 +98,8 @@ const (
 	// only if errors are above error_ratio. The limit stays where it is for 30 s
 	// above requests_per_unit, for 600 s below it.
 	NoReports Reason = "holding: no reports"
-	// CutBlind: reports stopped within two minutes after a cut. The limit was
+	// CutBlind: for five seconds in which rls let something in no report came, within
+	// two minutes after a cut. The limit was
 	// lowered to 90 % of what the service had delivered then.
 	CutBlind Reason = "cut: no reports soon after a cut"
 	// Drifting: there have been no reports for long, and the limit is on its way
@@ -108,7 +113,7 @@ func Reasons() []Reason {
 	return []Reason{
 		Starting, Restored, Bounded,
 		Growing, GrowingWithCare, AtMax, AtGoal, NotInUse, CoolingDown,
-		Confirming, CutLatency, CutOverload, CutErrors, AtMin, Draining, Drained, Watching, NewNormal,
+		Confirming, CutLatency, CutOverload, CutErrors, AtMin, Draining, DrainingErrors, Drained, Watching, NewNormal,
 		Gathering, TooFew, NoReports, CutBlind, Drifting,
 	}
 }

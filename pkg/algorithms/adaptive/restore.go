@@ -57,6 +57,7 @@ func (c *Config) fields(s *State) []field {
 		{"mark", s.Mark, 0, highestRate},
 		{"since_cut", s.SinceCut, 0, longestTime},
 		{"silent", s.Silent, 0, longestTime},
+		{"unheard", s.Unheard, 0, longestTime},
 		{"gather.ticks", float64(g.Ticks), 0, mostTicks - 1},
 		{"gather.samples", g.Samples, 0, c.tuning.enough},
 		{"gather.p50", g.P50, 0, longestLatency * g.Samples},

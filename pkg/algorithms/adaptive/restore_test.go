@@ -175,7 +175,7 @@ func TestRestoreChecksEveryNumber(t *testing.T) {
 	}
 	each(state, "")
 	each(gathered, "gather.")
-	if checked != 60 {
-		t.Errorf("%d checks, want 60", checked)
+	if checked != 62 {
+		t.Errorf("%d checks, want 62", checked)
 	}
 }

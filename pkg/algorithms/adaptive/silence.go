@@ -15,8 +15,11 @@ func (r *run) silence() {
 	} else {
 		s.Gather.pause(r.t.Interval, r.blindAfter)
 	}
-	if !s.Blind && s.Silent >= r.blindAfter {
+	if !s.Blind && s.Unheard >= r.blindAfter {
 		r.goBlind()
+	}
+	if r.t.Admitted > 0 { // where nothing is asked for there is nothing to report
+		s.Unheard = min(longestTime, s.Unheard+r.t.Interval)
 	}
 	s.Silent = min(longestTime, s.Silent+r.t.Interval)
 	r.drift()

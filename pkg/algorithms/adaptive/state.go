@@ -31,9 +31,10 @@ type State struct {
 	Mark     float64 `json:"mark"`      // hits/s delivered at the last cut; 0 = none yet
 	SinceCut float64 `json:"since_cut"` // s, up to a day
 
-	Silent float64 `json:"silent"` // s without usable reports, up to a day
-	Blind  bool    `json:"blind"`  // that has been long enough to doubt the limit
-	Gather gather  `json:"gather"` // ticks gathered, not judged yet
+	Silent  float64 `json:"silent"`  // s without usable reports, up to a day
+	Unheard float64 `json:"unheard"` // s of these in which something was let in, up to a day
+	Blind   bool    `json:"blind"`   // that has been long enough to doubt the limit
+	Gather  gather  `json:"gather"`  // ticks gathered, not judged yet
 }
 
 // Start is the state of a rule that has seen nothing yet.

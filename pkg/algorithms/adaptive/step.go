@@ -73,7 +73,7 @@ func (r *run) usable() bool {
 // with those before it. A tick in which most answers are errors does not wait,
 // and one without a latency stands alone.
 func (r *run) gathered() bool {
-	r.s.Silent, r.s.Blind = 0, false
+	r.s.Silent, r.s.Unheard, r.s.Blind = 0, 0, false
 	if !r.timed() {
 		r.s.Gather = gather{}
 		return true

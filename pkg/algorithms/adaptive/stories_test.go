@@ -62,6 +62,13 @@ func silent() Stats {
 	return t
 }
 
+// idle is a tick in which nothing was asked for.
+func idle() Stats {
+	t := silent()
+	t.Admitted, t.AdmittedThen, t.Denied = 0, 0, 0
+	return t
+}
+
 // unused is good with little demand.
 func unused() Stats {
 	t := good()
@@ -194,6 +201,11 @@ func stories() []story {
 		{"fewer", nil, times(1, few(9)), 400, TooFew},
 		{"silence", nil, times(30, silent()), 400, NoReports},
 		{"silence at the start limit", nil, times(700, silent()), 400, NoReports},
+		{"mostly errors for long", nil, times(9, lost()), 50, DrainingErrors},
+		{"nothing let in soon after a cut", nil, ticks(times(2, mild), times(20, idle())), 380, NoReports},
+		{"and then some, not long enough", nil, ticks(times(2, mild), times(20, idle()), times(5, silent())), 380, NoReports},
+		{"and then some", nil, ticks(times(2, mild), times(20, idle()), times(6, silent())), 360, CutBlind},
+		{"some now and then", nil, ticks(times(2, mild), again(6, ticks(times(1, silent()), times(3, idle())))), 360, NoReports},
 		{"silence soon after a cut", nil, ticks(times(2, mild), times(6, silent())), 360, CutBlind},
 		{"and not before", nil, ticks(times(2, mild), times(5, silent())), 380, NoReports},
 		{"silence, twice", nil, ticks(times(2, mild), times(4, silent()), times(1, slow(0.001)), times(4, silent())), 380, NoReports},

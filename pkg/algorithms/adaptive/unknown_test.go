@@ -47,7 +47,7 @@ func unknownStories() []story {
 
 		{"all refused", nil, times(1, refused(100)), 50, CutErrors},
 		{"and then a drain", nil, times(2, refused(100)), 50, Draining},
-		{"all refused, not drained", nil, times(4, refused(100)), 50, Draining},
+		{"all refused, not drained", nil, times(4, refused(100)), 50, DrainingErrors},
 		{"all refused, and then well", nil, ticks(times(4, refused(100)), times(1, good())), 180, Drained},
 		{"some refused", nil, times(1, refused(6)), 352, CutErrors},
 		{"few refused", nil, times(40, refused(5)), 400, NoReports},

@@ -66,6 +66,7 @@ type vectorConfig struct {
 	Fade     float64 `json:"fade"`
 
 	Behind    float64 `json:"behind"`
+	Sure      float64 `json:"sure"`
 	Linger    float64 `json:"linger"`
 	Far       float64 `json:"far"`
 	FarScarce float64 `json:"far_scarce"`
@@ -89,7 +90,7 @@ func (v *vectorConfig) config() Config {
 		driftDown: v.DriftDownTau, driftUp: v.DriftUpTau,
 		baseOnce: v.BaseOnce, scarce: v.Scarce, waiting: v.Waiting,
 		easy: v.Easy, spare: v.Spare, growUp: v.GrowUp, fade: v.Fade,
-		behind: v.Behind, linger: v.Linger, far: v.Far, farScarce: v.FarScarce, farGuided: v.FarGuided,
+		behind: v.Behind, sure: v.Sure, linger: v.Linger, far: v.Far, farScarce: v.FarScarce, farGuided: v.FarGuided,
 	}
 	return c
 }

@@ -88,7 +88,11 @@ func TestShare(t *testing.T) {
 	if n := s.client.HLen(t.Context(), rows).Val(); n != 2 {
 		t.Errorf("%d rows are left, want 2", n)
 	}
-	for _, turn := range []time.Duration{goredis.KeepTTL, 2 * time.Hour} { // none, and too long
+	s.client.PExpire(t.Context(), s.keysThat(t, ":turn")[0], 110*time.Minute)
+	if s.share(t, "x", "a", "").Parts[0].Turn {
+		t.Error("a turn that is less than twice as long as this replica's was taken away")
+	}
+	for _, turn := range []time.Duration{goredis.KeepTTL, 3 * time.Hour} { // none, and too long
 		key := s.keysThat(t, ":turn")[0]
 		s.client.Persist(t.Context(), key)
 		if turn > 0 {
@@ -164,7 +168,7 @@ func TestShareHeals(t *testing.T) {
 			if err := foreign(key); err != nil {
 				t.Fatal(err)
 			}
-			s.client.PExpire(t.Context(), key, 2*time.Hour)
+			s.client.PExpire(t.Context(), key, 3*time.Hour)
 		}
 		got := s.share(t, "x", "a", "row")
 		if !got.Parts[0].Turn || len(got.Rows) != 1 || string(got.Rows[0].Data) != "row" {

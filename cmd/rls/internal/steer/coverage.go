@@ -56,6 +56,8 @@ func (c coverage) learn(completed, admitted float64, settled bool) coverage {
 // Bounds of what reporters are believed that do not say how many requests began.
 const (
 	mostOf = 10  // times what rls let pass is the most that one of them completes
+	likely = 1.5 // times the share so far is a share that can be
+	nearly = 1.3 // times what rls let pass, too, which may have grown by that much in the second that they tell of
 	idle   = 0.1 // of an even part of what they complete together is too little to vote
 )
 
@@ -67,7 +69,16 @@ func (c coverage) least(admitted float64, reporters int) float64 {
 // completed is how many requests a second reporters of these rates complete together.
 // No minority moves the sum much: of three or more, each counts for as much as it does
 // in adaptive.Merge. Idle ones do not vote on what the busy ones can have done.
+// What they claim together stands where it can be, so that it does not depend on how
+// the traffic is divided among them.
 func completed(rates []float64, admitted float64, cover coverage) float64 {
+	all := 0.0
+	for _, r := range rates {
+		all += r
+	}
+	if all <= min(likely*cover.now(), nearly)*admitted {
+		return all
+	}
 	least := cover.least(admitted, len(rates))
 	var busy []float64
 	for _, r := range rates {

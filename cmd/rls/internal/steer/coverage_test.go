@@ -60,7 +60,7 @@ func TestReadSane(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const text = `{"state": %s, "coverage": {"ticks": -1}, "report_age": -1, "reported": true, "delivered": -5}`
+	const text = `{"state": %s, "coverage": {"ticks": -1}, "report_age": -1, "reported": true, "delivered": -5, "reporters": -1}`
 	got, err := p.read(fmt.Appendf(nil, text, state))
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +85,10 @@ func TestCompleted(t *testing.T) {
 		{"one that lies", []float64{1e9}, 100, coverage{}, 1000},
 		{"two, of which one lies", []float64{90, 1e9}, 100, coverage{}, 1090},
 		{"three", []float64{30, 30, 30}, 100, coverage{}, 90},
+		{"uneven ones", []float64{90, 20, 20}, 100, coverage{}, 130},
+		{"uneven ones, more than was let through", []float64{91, 20, 20}, 100, coverage{}, 60},
+		{"uneven ones, of a part of the traffic", []float64{11, 2, 2}, 100, coverage{Ticks: learning, Share: 0.1}, 15},
+		{"uneven ones, of more than that", []float64{12, 2, 2}, 100, coverage{Ticks: learning, Share: 0.1}, 6},
 		{"four, of which one lies", []float64{30, 30, 1e9, 30}, 100, coverage{}, 120},
 		{"five, of which two lie", []float64{1e9, 30, 30, 1e9, 30}, 100, coverage{}, 150},
 		{"few of many that are idle", []float64{1, 1, 1, 1, 98, 1, 1, 1}, 100, coverage{}, 105},

@@ -40,3 +40,16 @@ func TestIdle(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleWindow: nor does it say when that was.
+func TestIdleWindow(t *testing.T) {
+	t.Parallel()
+	passages := []passage{{Start: 2, End: 1, Admitted: 1000, Requests: 1000}, {Start: 1, End: 0, Admitted: 100, Requests: 100}}
+	said := func(reporter string, age float64, answers uint64) seen {
+		return seen{Reporter: reporter, Start: age + 1, End: age, OK: answers, Latency: adaptive.TwoPoint(answers, 0.02, 0.02)}
+	}
+	v := look([]row{{Passages: passages, Seen: []seen{said("a", 0, 100), said("b", 1, 1), said("c", 1, 1)}}}, nil, 1, coverage{})
+	if v.stats.Age != 0 || v.stats.AdmittedThen != 100 {
+		t.Errorf("%v admitted %v s ago, want the 100 of just now", v.stats.AdmittedThen, v.stats.Age)
+	}
+}

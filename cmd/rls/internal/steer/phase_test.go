@@ -92,7 +92,7 @@ func (b *turns) Share(_ context.Context, replica string, posts []redis.Post, tur
 	for i, p := range posts {
 		all[i] = redis.Shared{At: time.Now(), Parts: make([]redis.Part, len(p.Parts))}
 		for k, part := range p.Parts {
-			if left := time.Until(b.until[part]); left <= 0 || left > turn {
+			if left := time.Until(b.until[part]); left <= 0 || left > 2*turn {
 				b.until[part], all[i].Parts[k].Turn = time.Now().Add(turn), true
 				b.took = append(b.took, now)
 			}
@@ -165,4 +165,32 @@ func (b *turns) last() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.took[len(b.took)-1].Replica
+}
+
+// TestSkew: replicas whose clocks differ step for all once a second.
+func TestSkew(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []int{0, 90, 110, 150, 190, 210, 500, 810, 900} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &turns{until: map[string]time.Time{}, began: time.Now()}
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			for i, replica := range []string{"one", "two"} {
+				behind := time.Duration(i*skew) * time.Millisecond
+				s := steer.New(steer.Options{Book: &diary{}, Board: b, Replica: replica, Log: zap.NewNop(), Now: func() time.Time { return time.Now().Add(-behind) }})
+				s.Prepare(bound(t, oneRule))
+				go s.Run(ctx)
+				time.Sleep(2 * time.Second)
+			}
+			time.Sleep(20 * time.Second)
+			end()
+			synctest.Wait()
+			for i := 1; i < len(b.took); i++ {
+				const settled = 10 // s, until then who leads is found out
+				if after := b.took[i].At - b.took[i-1].At; b.took[i].At > settled && (after < 0.5 || after > 1.5) {
+					t.Errorf("%d ms behind: a step %.2f s after the one before", skew, after)
+				}
+			}
+		})
+	}
 }

@@ -106,7 +106,7 @@ func (p *pilot) read(data []byte) (memory, error) {
 		return memory{}, err //nolint:wrapcheck // logged as it is
 	}
 	m := read.memory
-	m.State, m.Coverage, m.Delivered = state, m.Coverage.sane(), sane(m.Delivered)
+	m.State, m.Coverage, m.Delivered, m.Reporters = state, m.Coverage.sane(), sane(m.Delivered), max(0, m.Reporters)
 	if !(m.ReportAge >= 0 && m.ReportAge < longest.Seconds()) {
 		m.ReportAge, m.Reported = 0, false
 	}

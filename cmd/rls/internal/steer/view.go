@@ -74,9 +74,8 @@ func look(rows []row, before []*seen, span float64, cover coverage) view {
 	if len(all) == 0 {
 		return v
 	}
-	start := medianOf(all, func(s *seen) float64 { return s.Start })
-	end := max(0, medianOf(all, func(s *seen) float64 { return s.End }))
-	v.requests = total(rows, passedTarget, max(start, end), end).requests
+	start, end := window(all)
+	v.requests = total(rows, passedTarget, start, end).requests
 	var unsure []float64
 	for _, s := range all {
 		if s.StartedKnown {
@@ -96,9 +95,16 @@ func look(rows []row, before []*seen, span float64, cover coverage) view {
 		merged.Samples = counted(busy(v.heard, least), voters)
 	}
 	merged.Interval, merged.Admitted, merged.Denied = v.stats.Interval, v.stats.Admitted, v.stats.Denied
-	merged.AdmittedThen, merged.Age = total(rows, passed, max(start, end), end).admitted, end
+	start, end = window(voters)
+	merged.AdmittedThen, merged.Age = total(rows, passed, start, end).admitted, end
 	v.stats = merged
 	return v
+}
+
+// window is when most reporters saw what they saw, in seconds ago.
+func window(all []*seen) (start, end float64) {
+	end = max(0, medianOf(all, func(s *seen) float64 { return s.End }))
+	return max(end, medianOf(all, func(s *seen) float64 { return s.Start })), end
 }
 
 // quorum is the least number of reporters that has a majority, see adaptive.Merge.

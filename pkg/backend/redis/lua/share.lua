@@ -22,7 +22,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 local reply, looks = {stamp}, false
 for i = 2, #KEYS, 2 do
   local turn = redis.call('PTTL', KEYS[i])
-  if turn == -1 or turn > tonumber(ARGV[3]) then
+  if turn == -1 or turn > 2 * tonumber(ARGV[3]) then -- replicas' turns differ in length, but not so much
     redis.call('DEL', KEYS[i]) -- left by no replica, or by the clock of another server
   end
   local mine = redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[3], 'NX')
