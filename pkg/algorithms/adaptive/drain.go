@@ -33,7 +33,8 @@ func (r *run) delivered(rate float64) float64 {
 // goes up when the drain is over, unless most answers are errors still: then the
 // queue was longer than reckoned, since answers that nobody waits for tell of no
 // more than the deadline, or the limit too high for it to become shorter. From then
-// on silence is no reason for more, nor are a few answers with errors among them.
+// on silence is no reason for more, and a few answers with errors among them tell
+// nothing yet.
 func (r *run) countdown() {
 	r.s.Cool = left(r.s.Cool, r.t.Interval)
 	if r.s.Drain == 0 {
@@ -47,7 +48,9 @@ func (r *run) countdown() {
 		r.s.Drain = r.linger
 		r.s.Cool = max(r.s.Cool, 1+math.Ceil(r.t.Age)+r.linger)
 		r.s.Full = true
-	case r.s.Full && (!r.timed() || r.failing() && float64(r.t.Samples) < r.minSamples):
+	case r.s.Full && !r.timed():
+	case r.s.Full && !r.usable() && r.failing():
+		r.s.Drain = r.linger
 	default:
 		r.set(r.s.Resume, Drained)
 		r.moved = true
