@@ -47,6 +47,8 @@ func (c *compiler) fitting(l *limitNode, path, algorithm string) bool {
 		case s.at == nil || slices.Contains(s.only, algorithm):
 		case s.word == "burst" && algorithm == "adaptive":
 			refuse(s.at, "burst means nothing to adaptive, set adaptive.burst_ratio")
+		case l.algorithm == nil:
+			refuse(s.at, "%s means nothing to %s, which this rule has since it names no algorithm; it is for %s", s.word, algorithm, oneOf(s.only))
 		default:
 			refuse(s.at, "%s means nothing to %s, it is for %s", s.word, algorithm, oneOf(s.only))
 		}
