@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/eb50146d/rls/pkg/algorithms/adaptive"
 	feedbackv1 "github.com/eb50146d/rls/proto/rls/feedback/v1"
 	"github.com/eb50146d/rls/test/proc"
 )
@@ -56,9 +57,14 @@ func TestReplicasSteerTogether(t *testing.T) {
 	server := startRedis(t)
 	rules := rulesOf(t, adaptiveRule)
 	one, two := startRLS(t, rules, server.backendArgs()...), startRLS(t, rules, server.backendArgs()...)
-	eventually(t, "the limit is at its minimum on both", func() bool {
+	eventually(t, "the limit is at its minimum on both, and silence will leave it there", func() bool {
 		failing(t, one)
-		return limitOf(t, one).GetRequestsPerUnit() == 50 && limitOf(t, two).GetRequestsPerUnit() == 50
+		for _, r := range []*proc.RLS{one, two} {
+			if l := limitOf(t, r); l.GetRequestsPerUnit() != 50 || l.GetReason() != string(adaptive.DrainingErrors) {
+				return false
+			}
+		}
+		return true
 	})
 	if a, b := limitOf(t, one), limitOf(t, two); !a.GetChangedAt().AsTime().Equal(b.GetChangedAt().AsTime()) {
 		t.Errorf("changed at %v and %v, want the same", a.GetChangedAt().AsTime(), b.GetChangedAt().AsTime())
@@ -69,15 +75,14 @@ func TestReplicasSteerTogether(t *testing.T) {
 		}
 	}
 	three := startRLS(t, rules, server.backendArgs()...)
-	const resumed = 180 // when it is over that the queue drains: 90 % of what was delivered
-	if got := limitOf(t, three).GetRequestsPerUnit(); got > resumed {
-		t.Errorf("limit %d right after a start, want 50 as before, or at most %d", got, resumed)
+	if got := limitOf(t, three).GetRequestsPerUnit(); got != 50 {
+		t.Errorf("limit %d right after a start, want 50 as before", got)
 	}
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}
 	eventually(t, "the replica says that it is by itself", func() bool { return strings.Contains(three.Output(), "steers by itself") })
-	if got := limitOf(t, three).GetRequestsPerUnit(); got > resumed {
-		t.Errorf("limit %d without Redis, want at most %d still", got, resumed)
+	if got := limitOf(t, three).GetRequestsPerUnit(); got != 50 {
+		t.Errorf("limit %d without Redis, want 50 still", got)
 	}
 }
